@@ -17,7 +17,7 @@ from numbastats._core.kinds import to_host
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["contours", "density", "fit", "forest", "mixture", "qq", "rank", "tail", "trace"]
+__all__ = ["contours", "densities", "density", "fit", "forest", "mixture", "qq", "rank", "tail", "trace"]
 
 
 def _axes(ax, **size):
@@ -266,7 +266,14 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
 
 
 def contours(
-    samples: Any, *, masses: ArrayLike = (0.5, 0.9, 0.99), shape: int = 200, kde: Any = None, ax: Axes | None = None
+    samples: Any,
+    *,
+    by: Any = None,
+    masses: ArrayLike = (0.5, 0.9, 0.99),
+    shape: int = 200,
+    kde: Any = None,
+    shared: bool = False,
+    ax: Axes | None = None,
 ) -> Axes:
     """Highest-density regions of points in the plane: contours of a kernel density that hold given shares of the points.
 
@@ -274,12 +281,17 @@ def contours(
     ----------
     samples : array_like of shape (n, 2)
         A data frame gives the names of its columns to the axes.
+    by : str, list of str, or (n,) array_like, optional
+        Groups, each with its points, its contours and its colour: columns of the frame beside the two coordinates, or a label for
+        each point. The legend names them.
     masses : array_like
-        Shares of the points within each contour.
+        Shares of the points within each contour, of the points of its group.
     shape : int
-        Grid positions along each axis.
+        Grid positions along each axis, which all groups share.
     kde : numbastats.kde.KDE, optional
         An estimator with the options you want; it is fitted to a copy of itself. By default ``KDE()``.
+    shared : bool
+        With `by`: one kernel matrix for all groups, as `numbastats.kde.grid` has it.
     ax : matplotlib axes, optional
 
     Returns
@@ -288,23 +300,84 @@ def contours(
     """
     from numbastats import kde as room
 
-    names = list(getattr(samples, "columns", ("", "")))
-    x = np.asarray(to_host(samples, "samples"), dtype=np.float64)
-    if x.ndim != 2 or x.shape[1] != 2:
-        raise ValueError(f"samples has shape {x.shape}; pass (n, 2), a row for each point")
     masses = np.unique(np.asarray(masses, dtype=np.float64))
     if not (masses.size and masses[0] > 0.0 and masses[-1] < 1.0):
         raise ValueError(f"masses={masses.tolist()} are not between 0 and 1")
-    model = room.KDE(**(kde.get_params() if kde is not None else {})).fit(x)
-    axes = room.regular_axes(x, shape=shape)
-    grid = np.asarray(to_host(model.grid(axes), "grid"))
-    levels = model.hdr_levels(masses[::-1])
+    if not hasattr(samples, "columns") and np.shape(samples)[1:] != (2,):
+        raise ValueError(f"samples has shape {np.shape(samples)}; pass (n, 2), a row for each point")
+    found, names = _densities(samples, by, kde, shared)
+    d = {one.n_features_in_ for one in found.values()}
+    if d != {2}:
+        raise ValueError(f"samples has shape {np.shape(samples)}; pass (n, 2), a row for each point")
+    parts = {label: one.model.x for label, one in found.items()}
+    axes = room.regular_axes(np.concatenate(list(parts.values())), shape=shape)
     ax = _axes(ax)
-    ax.plot(*x.T, ".", ms=2, color="0.75", zorder=0)
-    lines = ax.contour(axes[0], axes[1], grid.T, levels=np.maximum(levels, np.finfo(float).tiny), cmap="viridis")
-    ax.clabel(lines, fmt={level: f"{mass:.0%}" for level, mass in zip(lines.levels, masses[::-1], strict=True)}, fontsize=8)
+    for i, (label, one) in enumerate(found.items()):
+        grid, levels = np.asarray(to_host(one.grid(axes), "grid")), one.hdr_levels(masses[::-1])
+        colour = {"cmap": "viridis"} if by is None else {"colors": f"C{i % 10}"}
+        dots = {"color": "0.75"} if by is None else {"color": f"C{i % 10}", "alpha": 0.3, "label": str(label)}
+        ax.plot(*parts[label].T, ".", ms=2, zorder=0, **dots)
+        lines = ax.contour(axes[0], axes[1], grid.T, levels=np.maximum(levels, np.finfo(float).tiny), **colour)
+        ax.clabel(lines, fmt={level: f"{mass:.0%}" for level, mass in zip(lines.levels, masses[::-1], strict=True)}, fontsize=8)
+    if by is not None:
+        for handle in ax.legend(frameon=False, title=by if isinstance(by, str) else None, markerscale=5).legend_handles:
+            handle.set_alpha(1.0)
     ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
     return ax
+
+
+def densities(
+    samples: Any, by: Any = None, *, points: int = 400, kde: Any = None, shared: bool = False, ax: Axes | None = None
+) -> Axes:
+    """Kernel densities of groups of one variable, on one axis, with a tick for every sample.
+
+    Parameters
+    ----------
+    samples : array_like of shape (n,)
+        Or a data frame of the variable and of the columns `by`.
+    by : str, list of str, or (n,) array_like, optional
+        Groups: columns of the frame, or a label for each value. The legend names them, with their sizes.
+    points : int
+        Places where densities are evaluated.
+    kde : numbastats.kde.KDE, optional
+        An estimator with the options you want; it is fitted to a copy of itself. By default ``KDE()``.
+    shared : bool
+        One bandwidth for all groups, as `numbastats.kde.grid` has it.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    found, names = _densities(samples, by, kde, shared)
+    if {one.n_features_in_ for one in found.values()} != {1}:
+        raise ValueError(f"samples has shape {np.shape(samples)}; pass one variable, (n,), beside by=")
+    ends = np.array([one.ppf([0.0, 1.0]) for one in found.values()])
+    grid = np.linspace(ends[:, 0].min(), ends[:, 1].max(), points)
+    ax = _axes(ax)
+    for i, (label, one) in enumerate(found.items()):
+        x, value = one.model.x[:, 0], np.asarray(to_host(one.pdf(grid), "density"))
+        ax.plot(grid, value, color=f"C{i % 10}", label=f"{label} (n = {len(x)})")
+        ax.fill_between(grid, value, color=f"C{i % 10}", alpha=0.15)
+        height, where = np.full(len(x), 0.015 + 0.02 * i), ax.get_xaxis_transform()
+        ax.plot(x, height, "|", ms=4, alpha=0.5, color=f"C{i % 10}", transform=where)
+    if by is not None:
+        ax.legend(frameon=False, title=by if isinstance(by, str) else None)
+    ax.set(xlabel=str(names[0]), ylabel="density")
+    return ax
+
+
+def _densities(samples, by, kde, shared):
+    """A fitted density for each group, one without groups, and the names of the coordinates."""
+    from numbastats import kde as room
+
+    kde = room.KDE() if kde is None else kde
+    if by is None and shared:
+        raise ValueError("shared=True is the kernel matrix of several groups; pass by=")
+    found = {"": room.KDE(**kde.get_params()).fit(samples)} if by is None else kde.fit_by(samples, by, shared=shared)
+    first = next(iter(found.values()))
+    name = getattr(samples, "name", None)
+    return found, getattr(first, "feature_names_in_", [name or "", ""])
 
 
 def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: Axes | None = None) -> Axes:

@@ -119,6 +119,29 @@ def test_contours_hold_the_shares_they_say(ax):
         ns.plot.contours(samples.T, ax=ax)
 
 
+def test_contours_and_densities_of_groups(ax):
+    rng = np.random.default_rng(6)
+    samples, label = rng.normal(size=(600, 2)), np.repeat(["x", "y"], 300)
+    samples[300:] += 3.0
+    ns.plot.contours(samples, by=label, masses=[0.5, 0.9], ax=ax)
+    sets = [c for c in ax.collections if hasattr(c, "levels")]
+    for key, lines in zip("xy", sets, strict=True):
+        own = ns.kde.KDE().fit(samples[label == key])
+        inside = [np.mean(own.points(samples[label == key]) >= level) for level in lines.levels]
+        assert inside == pytest.approx([0.9, 0.5], abs=0.01)
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["x", "y"]
+    ax.clear()
+    ns.plot.densities(samples[:, 0], label, kde=ns.kde.KDE("biweight"), shared=True, ax=ax)
+    shared = ns.kde.KDE("biweight").fit_by(samples[:, 0], label, shared=True)
+    for key, one in shared.items():
+        grid, value = line(ax, f"{key} (n = 300)")
+        np.testing.assert_allclose(value, one.pdf(grid), rtol=1e-12)
+    with pytest.raises(ValueError, match="one variable"):
+        ns.plot.densities(samples, label, ax=ax)
+    with pytest.raises(ValueError, match="pass by="):
+        ns.plot.contours(samples, shared=True, ax=ax)
+
+
 def test_mixture_is_the_sum_of_its_components(ax):
     rng = np.random.default_rng(7)
     x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])

@@ -22,6 +22,7 @@ OBJECTS = {"check_dtype_object": "arrays of objects are refused, even of numbers
 COLUMNS = "the check indexes columns of the 1-d array that it makes for estimators of one feature"
 FAILURES = {
     ns.kde.KDE: OBJECTS | {"check_fit1d": "samples (n,) are samples in one dimension"},
+    ns.kde.KDEClassifier: OBJECTS | {"check_fit1d": "samples (n,) are samples in one dimension"},
     ns.bayes.BayesProbit: OBJECTS,
     ns.bayes.HorseshoeProbit: OBJECTS,
     ns.bayes.HorseshoeClassifier: OBJECTS
@@ -59,6 +60,7 @@ FAILURES = {
 FEW = dict(chains=2, warmup=100, draws=100, rng=1)
 ESTIMATORS = [
     ns.kde.KDE(sigma="identity", h=2.0),  # one check has 27 samples in 30 dimensions, whose covariance is singular
+    ns.kde.KDEClassifier(sigma="identity", h=1.0),
     ns.mixture.Mixture(1, family="normal", rng=0),
     ns.bayes.BayesProbit(**FEW),
     ns.bayes.HorseshoeProbit(**FEW),

@@ -247,10 +247,22 @@ class Line:
     def setup(self, n):
         self.p = np.linspace(1e-6, 1 - 1e-6, 100)
         self.fitted = ns.kde.KDE(**ONE).fit(normal(n, 1)[:, 0])
+        self.many = np.linspace(0.0, 1.0, 100_003)[1:-1]
+        self.places = self.fitted.ppf(self.many)
+        self.time_cdf_of_many(n)
         self.time_ppf(n)
 
     def time_ppf(self, n):
         self.fitted.ppf(self.p)
+
+    def time_ppf_of_many(self, n):
+        self.fitted.ppf(self.many)
+
+    def time_cdf_of_many(self, n):
+        self.fitted.cdf(self.places)
+
+    def time_sample(self, n):
+        self.fitted.sample(100_000, rng=1)
 
     def track_error(self, n):
         return float(np.abs(self.fitted.cdf(self.fitted.ppf(self.p)) / self.p - 1).max() / 2**-53)

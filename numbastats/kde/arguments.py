@@ -17,10 +17,11 @@ from numbastats._core.parallel import is_executor, threads_beside, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.bandwidth import Form
 from numbastats.kde.moments import moments
+from numbastats.kde.records import RECORDS, ROWS, KernelName, Smoothing, kernel_of, names_of
 
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
-Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv"]
+Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv"]
 Convention = Literal["support", "std", "scipy", "sklearn"]
 Missing = Literal["raise", "omit"]
 DeviceName = Literal["auto", "cpu", "cuda"]
@@ -121,7 +122,7 @@ class Model:
 
     x: np.ndarray  # (n, d)
     weights: np.ndarray | None
-    kernel: str
+    kernel: Smoothing
     H: np.ndarray  # kernel matrix, the covariance for the Gaussian
     h: float | None
     sigma: np.ndarray | None
@@ -151,27 +152,26 @@ class Model:
     @property
     def power(self):
         """Exponent p of (1 - q)^p, None for the other kernels."""
-        return rules.POWERS.get(self.kernel)
+        return self.kernel.power
 
     @property
     def number(self):
         """Number of the kernel in the kernels' code."""
-        return rules.KERNELS.index(self.kernel)
+        return self.kernel.number
 
     @property
     def tau2(self):
         """Squared radius of the support in units of H."""
-        if self.kernel != "gaussian":
-            return 1.0
-        if self.tail == 0:
-            return 1490.0  # exp(-745) is the smallest float
-        from scipy.special import gammainccinv
+        return self.kernel.squared_reach(1 if self.product else self.d, self.tail)
 
-        return 2.0 * float(gammainccinv(0.5 if self.product else self.d / 2, self.tail))
+    @property
+    def whole(self):
+        """Whether the kernel has no end."""
+        return self.kernel.tailed and self.tail == 0
 
     @property
     def decay(self):
-        """Factor of q (in support units) in the Gaussian's exponent."""
+        """Half the squared radius of the support in units of H, which profiles take."""
         return 0.5 * self.tau2
 
     @property
@@ -187,14 +187,18 @@ class Model:
     @property
     def constant(self):
         """Density per unit of sum w lambda^-d K(q)."""
-        c = rules.norm_constant(self.kernel, 1 if self.product else self.d)
-        c /= 1 - self.tail if self.kernel == "gaussian" else 1.0
+        c = self.kernel.height(1 if self.product else self.d, self.tail)
         c **= self.d if self.product else 1
         size = np.sqrt(np.diag(self.H))
         root = math.sqrt(np.linalg.det(self.H / np.outer(size, size))) * math.prod(size.tolist())
         if not (1e-300 < min(root, root * self.total) and root * self.total < 1e300):
             raise ValueError("the density is too large or too small for double precision; rescale the samples and the bandwidth")
         return c / (self.total * root)
+
+    @property
+    def peak(self):
+        """The kernel at 0, not normalised."""
+        return float(self.kernel.profile(0.0, self.decay)) ** (self.d if self.product else 1)
 
     def subset(self, x, weights, scale):
         """The same estimate with other samples (mirror images, shifted copies); the total weight stays."""
@@ -215,7 +219,7 @@ def check_weights(weights, n, d=1):
 class MatrixOptions(NamedTuple):
     """Arguments that determine the kernel matrix, with the names of `kde.grid`."""
 
-    kernel: str = "epanechnikov"
+    kernel: KernelName = "epanechnikov"
     h: float | None = None
     H: ArrayLike | None = None
     sigma: ArrayLike | str = "cov"
@@ -233,12 +237,12 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     form = options.form
     rows_alike(samples, weights, ("samples", "weights"))
     x, own, kind = as_samples(samples)
-    kernel = rules.kernel_name(options.kernel)
+    kernel = kernel_of(options.kernel)
     choice("bw_convention", options.bw_convention, CONVENTIONS)
     choice("nan_policy", nan_policy, get_args(Missing))
     choice("form", form, get_args(Form))
     n, d = x.shape
-    if kernel != "gaussian" and form != "product":
+    if form != "product":
         try:
             rules.roughness(kernel, d)
         except ValueError as error:
@@ -246,13 +250,13 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     product, workers = form == "product" and d > 1, threads_beside(workers)
     if n == 0:
         raise ValueError("there are no samples; pass at least one")
-    if kernel == "cosine" and d > 1 and not product:
-        raise ValueError(
-            f"kernel='cosine' is for d = 1 (got d = {d}); use 'epanechnikov', 'biweight', 'triweight' or 'triangular', or "
-            "form='product'"
-        )
+    if kernel.on_line and d > 1 and not product:
+        allowed = names_of(record for record in RECORDS if not record.on_line)
+        raise ValueError(f"kernel={kernel!r} is for d = 1 (got d = {d}); use one of {allowed}, or form='product'")
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
+    if tail == 0 and kernel.tailed and kernel.name != "gaussian":
+        raise ValueError(f"tail=0 is for kernel='gaussian'; pass a tail such as 1e-10 for {kernel!r}")
     given = check_weights(weights, n, d)
     w = rules.near_one(given)
     m = moments(x, w, workers)
@@ -336,7 +340,7 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
     )
     if options.h is not None:
         h = _given_bandwidth(options, d)
-    elif options.bandwidth == "lscv":
+    elif options.bandwidth in ("lscv", "likelihood-cv"):
         h = _cross_validated(options, matrix, n_eff, x, w, workers)
     else:
         h = _rule_bandwidth(options, m, n, n_eff, x, w, workers)
@@ -428,15 +432,19 @@ def _rule_bandwidth(options, m, n, n_eff, x, w, workers):
 
 
 def _cross_validated(options, matrix, n_eff, x, w, workers):
-    """The bandwidth h of least-squares cross-validation, in units of Sigma."""
-    if options.form == "product" and options.kernel != "gaussian":
+    """The bandwidth h of cross-validation, in units of Sigma."""
+    least_squares = options.bandwidth == "lscv"
+    if least_squares and options.form == "product" and options.kernel.name != "gaussian":
         raise ValueError(
             f"bandwidth='lscv' does not know the criterion of a product of kernels {options.kernel!r}; use kernel='gaussian', "
             "form='radial', or another rule"
         )
     kept = slice(None) if w is None else w > 0
     y = np.linalg.solve(np.linalg.cholesky(matrix), (x - np.average(x, 0, w))[kept].T).T
-    return rules.lscv_whitened(y, options.kernel, None if w is None else w[kept], n_eff, workers)
+    w = None if w is None else w[kept]
+    if least_squares:
+        return rules.lscv_whitened(y, options.kernel, w, n_eff, workers)
+    return rules.likelihood_whitened(y, options.kernel, w, n_eff, workers, options.form)
 
 
 def _given_bandwidth(options, d):
@@ -449,9 +457,9 @@ def _given_bandwidth(options, d):
     h = float(h)
     if not (math.isfinite(h) and h > 0):
         raise ValueError(f"h={h!r}; the bandwidth must be finite and > 0")
-    if convention == "scipy" and kernel != "gaussian":
+    if convention == "scipy" and kernel.name != "gaussian":
         raise ValueError(f"bw_convention='scipy' is a factor for the Gaussian kernel, not {kernel!r}; use 'support' or 'std'")
-    if convention == "std" and kernel != "gaussian":
+    if convention == "std" and kernel.name != "gaussian":
         h /= math.sqrt(rules.roughness(kernel, d, options.form)[1])
     return h
 
@@ -531,7 +539,7 @@ def parse_boundary(boundary, model):
             f"{kind!r} and adaptive scales that differ do not go together: every sample would lose another mass; use 'reflect'"
         )
     if cut and model.d > 1 and model.power is None and not model.product:
-        raise ValueError(f"{kind!r} with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {', '.join(rules.POWERS)}")
+        raise ValueError(f"{kind!r} with kernel={model.kernel!r} is for d = 1; use 'reflect' or one of {names_of(ROWS)}")
     if kind not in ("", "renorm") and np.count_nonzero(model.H[cut]) > len(cut):
         raise ValueError(f"{kind!r} takes kernels along axis {cut[0]}; pass sigma='diag', or an H= that is diagonal there")
     return checked
@@ -541,14 +549,14 @@ def parse_boundary(boundary, model):
 
 
 def _polynomial(m):
-    return m.power is not None
+    return m.kernel.rows
 
 
 def _plain_epanechnikov(m):
     return m.power == 1 and m.weights is None and m.scale is None
 
 
-_OF_POLYNOMIALS = (_polynomial, f"needs a polynomial kernel ({', '.join(rules.POWERS)}), not {{m.kernel!r}}; use 'auto'")
+_OF_POLYNOMIALS = (_polynomial, f"needs a polynomial kernel ({names_of(ROWS)}), not {{m.kernel!r}}; use 'auto'")
 NEEDS = {  # conditions of a method on a model, and the error message where they fail
     "rows": (_OF_POLYNOMIALS,),
     "rows-b": (_OF_POLYNOMIALS,),
@@ -574,12 +582,12 @@ def check_method(model, method, derivative, boundary, in_slabs=False):
     for suits, message in NEEDS.get(method, ()):
         if not suits(model):
             raise ValueError(f"method={method!r} {message.format(m=model)}")
-    if model.kernel == "gaussian" and model.tail == 0 and method != "ep":
+    if model.whole and method != "ep":
         raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
-    method = "skde-row" if method == "auto" and model.power is None else method
+    method = "skde-row" if method == "auto" and not model.kernel.rows else method
     if derivative is None:
         return method
-    if method not in SLOPE_METHODS or model.power in (None, 0):
+    if method not in SLOPE_METHODS or not model.kernel.rows or model.power == 0:
         raise ValueError(
             "derivative= needs kernel 'epanechnikov', 'biweight' or 'triweight' and method 'auto', 'rows-b' or "
             f"'skde-row' (got {model.kernel!r}, {method!r})"

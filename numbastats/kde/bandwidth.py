@@ -14,41 +14,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.checks import choice
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.kinds import rows_alike
+from numbastats.kde.kernels.pairs import PIECES
+from numbastats.kde.likelihood import best_bandwidth
+from numbastats.kde.records import KernelName, kernel_of, polynomial, unit_ball
 
-__all__ = ["canonical_ratio", "eq9", "isj", "lscv", "normal_reference", "plugin", "roughness", "scott", "silverman"]
+__all__ = [
+    "canonical_ratio",
+    "eq9",
+    "isj",
+    "likelihood_cv",
+    "lscv",
+    "normal_reference",
+    "plugin",
+    "roughness",
+    "scott",
+    "silverman",
+]
 
-KernelName = Literal["epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian", "normal"]
 Form = Literal["radial", "product"]
-
-POWERS = {"uniform": 0, "epanechnikov": 1, "biweight": 2, "triweight": 3}
-KERNELS = (*POWERS, "triangular", "cosine", "gaussian")
-CROSS_VALIDATED = ("epanechnikov", "biweight", "triweight", "gaussian")
-
-
-def kernel_name(kernel, allowed=KERNELS):
-    """The canonical name of a kernel; raises unless it is in `allowed`."""
-    kernel = "gaussian" if isinstance(kernel, str) and kernel == "normal" else kernel
-    return choice("kernel", kernel, allowed)
-
-
-def unit_ball(d):
-    """Volume of the unit ball in d dimensions."""
-    return math.pi ** (d / 2) / math.gamma(d / 2 + 1)
-
-
-def norm_constant(kernel, d):
-    """Factor that makes a kernel integrate to 1 over R^d (the Gaussian before its cut)."""
-    if kernel in POWERS:
-        p = POWERS[kernel]
-        return math.gamma(d / 2 + p + 1) / (math.pi ** (d / 2) * math.gamma(p + 1))
-    if kernel == "triangular":
-        return (d + 1) / unit_ball(d)
-    if kernel == "cosine":
-        return math.pi / 4
-    return (2 * math.pi) ** (-d / 2)
+TAIL = 1e-10  # what cross-validation cuts from a kernel without an end that is no Gaussian
 
 
 def roughness(kernel: KernelName, d: int, form: Form = "radial") -> tuple[float, float]:
@@ -76,24 +62,16 @@ def roughness(kernel: KernelName, d: int, form: Form = "radial") -> tuple[float,
     >>> tuple(round(v, 12) for v in bandwidth.roughness("epanechnikov", 1))
     (0.6, 0.2)
     """
-    kernel = kernel_name(kernel)
+    kernel = kernel_of(kernel)
     if not hasattr(d, "__index__") or d < 1:
         raise ValueError(f"d={d!r}: the number of dimensions must be an integer >= 1")
-    most = 500 if kernel == "gaussian" or form == "product" else 250  # (2 sqrt(pi))^d, Gamma(d/2 + 7)
+    most = 500 if form == "product" else kernel.most_dimensions
     if d > most:
         raise ValueError(f"d = {d}: the constants of kernel={kernel!r} are no doubles; up to {most} are allowed")
     if form == "product":
-        r, mu2 = roughness(kernel, 1)
+        r, mu2 = kernel.roughness(1)
         return r**d, mu2
-    if kernel in POWERS:
-        p = POWERS[kernel]
-        k2p = math.gamma(d / 2 + 2 * p + 1) / (math.pi ** (d / 2) * math.gamma(2 * p + 1))
-        return norm_constant(kernel, d) ** 2 / k2p, 1 / (d + 2 * p + 2)
-    if kernel == "triangular":
-        return norm_constant(kernel, d) ** 2 * unit_ball(d) * 2 / ((d + 1) * (d + 2)), (d + 1) / ((d + 2) * (d + 3))
-    if kernel == "cosine":
-        return math.pi**2 / 16, 1 - 8 / math.pi**2
-    return (2 * math.sqrt(math.pi)) ** -d, 1.0
+    return kernel.roughness(d)
 
 
 def normal_reference(n: float, d: int, kernel: KernelName = "epanechnikov", form: Form = "radial") -> float:
@@ -527,7 +505,7 @@ def _lens(r, d, p=1):
         half = (d - 1) / 2
         beta = [math.gamma(p + k + 1) * math.pi**half / math.gamma(p + k + 1 + half) for k in range(p + 1)]
         inner = t ** (half + p) * sum(math.comb(p, k) * (u - t) ** (p - k) * t**k * beta[k] for k in range(p + 1))
-    return norm_constant(KERNELS[p], d) ** 2 * 2 * np.sum(weight * inner, -1)
+    return polynomial(p).norm(d) ** 2 * 2 * np.sum(weight * inner, -1)
 
 
 @functools.cache
@@ -540,6 +518,60 @@ def _convolution_table(d, p=1):
     return np.ascontiguousarray(piece.convert(kind=np.polynomial.Polynomial).coef[::-1])
 
 
+class _Pieces:
+    """Polynomials of degree 5 that interpolate a function on pieces of equal length; their coefficients, highest first."""
+
+    nodes = np.cos(math.pi * (np.arange(6) + 0.5) / 6)
+    inverse = np.linalg.inv(np.vander(0.5 + 0.5 * nodes, 6))  # in the place within a piece, from 0 to 1
+
+    def __init__(self, f, units):
+        at = (np.arange(units * PIECES)[:, None] + 0.5 + 0.5 * self.nodes) / PIECES
+        self.table = f(at.reshape(-1)).reshape(at.shape) @ self.inverse.T
+
+    def __call__(self, r):
+        z = np.maximum(r, 0.0) * PIECES
+        piece = np.minimum(z.astype(np.int64), len(self.table) - 1)
+        t, rows, value = z - piece, self.table[piece], 0.0
+        for k in range(6):
+            value = value * t + rows[..., k]
+        return np.where(z < len(self.table), value, 0.0)
+
+
+@functools.cache
+def _tables(kernel, d):
+    """Coefficients of K*K on [0, 2] and of K on [0, 1], distances in units of the reach, for `Neighbours.sums`."""
+    reach, norm = math.sqrt(kernel.squared_reach(d, TAIL)), kernel.norm(d)
+    plain = _Pieces(lambda r: np.array([norm * kernel.profile(float(v * v), 0.5 * reach**2) for v in r]), 1)
+    both = _Pieces(lambda r: reach**d * _overlap(plain, r[:, None], d), 2)
+    return np.ascontiguousarray(np.concatenate([both.table, plain.table]).reshape(-1))
+
+
+def _overlap(f, r, d):
+    """Integral of f(x) f(|x - r e|) over R^d, f being 0 beyond 1: twice the half of the lens that is nearer to r e.
+
+    In polar coordinates about r e: there are kinks of f at its centre and at 1 alone.
+    """
+    x, w = np.polynomial.legendre.leggauss(32)
+    x, w = 0.5 + 0.5 * x, 0.5 * w
+    smooth, slope = x * x * (3 - 2 * x), 6 * x * (1 - x) * w  # nodes are denser at the ends, where the angles have roots
+    ends, total = np.sort(np.concatenate([0 * r, np.minimum(0.5 * r, 1), np.minimum(abs(1 - r), 1), 0 * r + 1], -1), -1), 0.0
+    for k in range(3):
+        first, width = ends[:, k : k + 1], ends[:, k + 1 : k + 2] - ends[:, k : k + 1]
+        s = first + width * smooth
+        if d == 1:
+            sides = f(np.abs(r + s)) + np.where(s <= 0.5 * r, f(np.abs(r - s)), 0.0)
+            total = total + 2 * np.sum(width * slope * f(s) * sides, -1)
+            continue
+        safe = np.maximum(2 * s, 1e-300)
+        begin = np.arccos(np.clip((1 - r * r - s * s) / np.maximum(r * safe, 1e-300), -1, 1))[..., None]
+        turn = np.maximum(np.arccos(np.maximum(-r / safe, -1.0))[..., None] - begin, 0.0)
+        angle = begin + turn * x
+        other = np.sqrt(np.maximum((r * r + s * s)[..., None] + 2 * (r * s)[..., None] * np.cos(angle), 0.0))
+        ring = np.sum(turn * w * np.sin(angle) ** (d - 2) * f(other), -1)
+        total = total + 2 * (d - 1) * unit_ball(d - 1) * np.sum(width * slope * s ** (d - 1) * f(s) * ring, -1)
+    return total
+
+
 def lscv_score(samples, h, weights=None, kernel="epanechnikov"):
     """Least-squares cross-validation score, exact, with ``H = h^2 Sigma``.
 
@@ -548,7 +580,8 @@ def lscv_score(samples, h, weights=None, kernel="epanechnikov"):
     samples : (n, d) or (n,) array_like
     h : float or sequence of float
     weights : (n,) array_like, optional
-    kernel : {"epanechnikov", "biweight", "triweight", "gaussian"}
+    kernel
+        As in `numbastats.kde.grid`.
 
     Returns
     -------
@@ -557,7 +590,7 @@ def lscv_score(samples, h, weights=None, kernel="epanechnikov"):
     """
     x, w, _ = _prepare(samples, weights)
     hs = np.atleast_1d(np.asarray(h, float))
-    scores = _scorer(_whiten(x, w), w, float(hs.max()), kernel_name(kernel, CROSS_VALIDATED))(hs)
+    scores = _scorer(_whiten(x, w), w, float(hs.max()), kernel_of(kernel))(hs)
     return float(scores[0]) if np.ndim(h) == 0 else scores
 
 
@@ -581,9 +614,9 @@ def _scorer(y, w, start, kernel, workers=None):
     weights = np.ones(n) if w is None else w
     total, square = weights.sum(), np.sum(weights * weights)
     second = weights / (total - weights)
-    k0, k2 = norm_constant(kernel, d), roughness(kernel, d)[0]
-    p = POWERS.get(kernel, 0)
-    if d == 1 and p < 2:
+    k0, k2 = kernel.norm(d), kernel.roughness(d)[0]
+    p, gaussian = kernel.power, kernel.name == "gaussian"
+    if d == 1 and (p == 1 or gaussian):
         order = np.argsort(y[:, 0], kind="stable")
         line = np.ascontiguousarray(y[order, 0])
         weights, second = weights[order], second[order]
@@ -593,11 +626,17 @@ def _scorer(y, w, start, kernel, workers=None):
 
         def sums(hs):
             return sums_on_line(line, weights, second, hs, smooth, cross, workers)
-    elif p:
+    elif p in (2, 3) or p == 1:
         near, table = Neighbours(y, weights, second, 0.5 * start, workers), _convolution_table(d, p)
 
         def sums(hs):
             return near.sums(hs, 2 * hs, table, p) * [1.0, k0]
+    elif not gaussian:
+        reach = math.sqrt(kernel.squared_reach(d, TAIL))
+        near, table = Neighbours(y, weights, second, 0.5 * start * reach, workers), _tables(kernel, d)
+
+        def sums(hs):
+            return near.sums(reach * hs, 2 * reach * hs, table, -1)
     elif d == 1:  # the convolution of two normal densities has twice the variance
         pair = (second[0] / weights[0], weights) if w is None else (1.0, second)
 
@@ -628,7 +667,8 @@ def lscv(
     ----------
     samples, weights
         As in `eq9`.
-    kernel : {"epanechnikov", "biweight", "triweight", "gaussian"}
+    kernel
+        As in `numbastats.kde.grid`, of `define`, too.
     workers : int, optional
         Number of threads, -1 for all cores; the result does not depend on it.
 
@@ -639,7 +679,7 @@ def lscv(
     Raises
     ------
     ValueError
-        As `plugin`, and for other kernels.
+        As `plugin`.
 
     Warns
     -----
@@ -650,7 +690,9 @@ def lscv(
     Notes
     -----
     The score is evaluated at 15 bandwidths up to 1.6 times `eq9`, further up while it falls, and 20 to 40 times for the minimum
-    near the least of them, to about 1e-7. For d = 1, "epanechnikov" and "gaussian" each takes O(n) (moments of cells). Otherwise
+    near the least of them, to about 1e-7 (that of the uniform kernel is a step function). K*K is exact for the Gaussian and for
+    "epanechnikov" to "triweight", by quadrature to about 1e-7 of K*K(0) for the others (1e-6 for the uniform one in the plane).
+    For d = 1, "epanechnikov" and "gaussian" each takes O(n) (moments of cells). Otherwise
     all pairs nearer than two supports are visited, O(n^2 h^d), for the Gaussian nearly all; for more than about 1e5 samples (1e4)
     take a subset.
 
@@ -668,22 +710,9 @@ def lscv(
 
 def lscv_whitened(y, kernel, w, n, workers=None):
     """`lscv` of samples in units of the kernel matrix, whatever their spread; n is the effective number of samples."""
-    kernel, d = kernel_name(kernel), y.shape[1]
-    if kernel not in CROSS_VALIDATED:
-        raise ValueError(
-            f"bandwidth='lscv' minimises the criterion of the kernel itself and knows that of {', '.join(CROSS_VALIDATED)}, "
-            f"not of {kernel!r}; pass one of these, another rule, or h= lscv(samples) * {canonical_ratio(kernel, d):.6g} / "
-            f"{canonical_ratio('epanechnikov', d):.6g}, which has the same asymptotic error as the Epanechnikov kernel's"
-        )
-    ties = len(y) - len(np.unique(y, axis=0))
-    tied = ties > len(y) / 10
-    if tied:
-        warn(
-            f"{ties} of {len(y)} samples are ties, for which cross-validation prefers h = 0; "
-            "use another rule or add the rounding noise back",
-            ConvergenceWarning,
-        )
-    start = normal_reference(n, d, kernel) * math.sqrt(np.average((y - np.average(y, 0, w)) ** 2, 0, w).mean())
+    kernel = kernel_of(kernel)
+    tied = _warn_of_ties(y)
+    start = _scale(y, kernel, w, n)
     score = _scorer(y, w, start, kernel, workers)
     grid = np.geomspace(0.1, 3.0, 18) * start
     first = 15  # a minimum above 1.6 times the rule for normal samples is looked for only while the score falls
@@ -696,6 +725,85 @@ def lscv_whitened(y, kernel, w, n, workers=None):
     if not tied:
         warn(f"the cross-validation score is least at the end of its bracket, h = {grid[best]:.3g}", ConvergenceWarning)
     return float(grid[best])
+
+
+def _warn_of_ties(y):
+    """Whether more than a tenth of the samples are ties, which is said."""
+    ties = len(y) - len(np.unique(y, axis=0))
+    if ties > len(y) / 10:
+        warn(
+            f"{ties} of {len(y)} samples are ties, for which cross-validation prefers h = 0; "
+            "use another rule or add the rounding noise back",
+            ConvergenceWarning,
+        )
+    return ties > len(y) / 10
+
+
+def _scale(y, kernel, w, n, form="radial"):
+    """The rule for normal samples with the spread of these."""
+    return normal_reference(n, y.shape[1], kernel, form) * math.sqrt(np.average((y - np.average(y, 0, w)) ** 2, 0, w).mean())
+
+
+def likelihood_cv(
+    samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None, *, workers: int | None = None
+) -> float:
+    """Bandwidth by likelihood cross-validation: of the largest mean log density at samples from the others.
+
+    Parameters
+    ----------
+    samples, weights
+        As in `eq9`.
+    kernel
+        As in `numbastats.kde.grid`, of `define`, too.
+    workers : int, optional
+        Number of threads, -1 for all cores; the result does not depend on it.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        As `plugin`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where more than a tenth of the samples are ties, or no maximum lies inside the bracket; then `eq9` is returned.
+
+    Notes
+    -----
+    For bounded kernels every sample must be reached by another one, so that outliers widen the bandwidth; the whole Gaussian (its
+    tails are not cut here) is moved less. Some 30 evaluations at all samples, O(n^2) each for the Gaussian; to about 1e-6.
+
+    References
+    ----------
+    R. P. W. Duin, "On the choice of smoothing parameters for Parzen estimators of probability density functions", IEEE
+    Transactions on Computers C-25 (1976) 1175-1179.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> from numbastats.kde import bandwidth
+    >>> x = ns.random.normal(size=300, rng=1)
+    >>> 0.5 < bandwidth.likelihood_cv(x, "gaussian") / bandwidth.eq9(x, "gaussian") < 1.5
+    True
+    """
+    x, w, n = _prepare(samples, weights)
+    return likelihood_whitened(_whiten(x, w), kernel, w, n, workers)
+
+
+def likelihood_whitened(y, kernel, w, n, workers=None, form="radial"):
+    """`likelihood_cv` of samples in units of the kernel matrix, whatever their spread; n is the effective number of samples."""
+    kernel = kernel_of(kernel)
+    tied, start = _warn_of_ties(y), _scale(y, kernel, w, n, form)
+    best = best_bandwidth(y, kernel, w, start, form == "product" and y.shape[1] > 1, workers)
+    if best is None and not tied:
+        warn(
+            f"no bandwidth has the largest likelihood; the rule for normal samples is taken, h = {start:.3g}", ConvergenceWarning
+        )
+    return start if best is None else best
 
 
 def _least(score, low, high):
@@ -717,4 +825,12 @@ def _least(score, low, high):
     return math.exp(t[best])
 
 
-SELECTORS = {"eq9": eq9, "scott": scott, "silverman": silverman, "isj": isj, "plugin": plugin, "lscv": lscv}
+SELECTORS = {
+    "eq9": eq9,
+    "scott": scott,
+    "silverman": silverman,
+    "isj": isj,
+    "plugin": plugin,
+    "lscv": lscv,
+    "likelihood-cv": likelihood_cv,
+}

@@ -204,7 +204,7 @@ class PointList:
         ball["decay"], ball["constant"] = model.decay, model.constant
         radial_power = model.power is not None and not model.product
         ball["use_moments"] = radial_power and model.scale is None and model.power < 2 and d <= 3
-        self.kernels = "power" if radial_power else "other"
+        self.loops = K.loops_of(model.kernel, model.product)
         self.sorted = s = ball_cells(y, weights, inverse, low, width, cells, workers)
         self.moments = np.zeros((int(cells.prod()) if ball["use_moments"][0] else 1, 5))
         if ball["use_moments"][0]:
@@ -235,12 +235,12 @@ class PointList:
             y = y[order]
         y, lists = np.ascontiguousarray(y), (self.sorted.u, self.sorted.w, self.sorted.lam2)
         if method == "cells":
-            kernel, cost = K.POINTS[self.kernels], 40.0 + 0.5 * n * min(1.0, width)
+            kernel, cost = self.loops.points, 40.0 + 0.5 * n * min(1.0, width)
             lists += (self.sorted.starts, self.moments)
             box = float(np.minimum(self.cells, 2 / width + 2).prod())  # cells that a point sees
             most = 100 + 5 * box + (2 + 0.5 * d) * min(n, box * np.diff(self.sorted.starts).max())
         else:
-            kernel, cost = K.EXHAUSTIVE[self.kernels], float(n)
+            kernel, cost = self.loops.exhaustive, float(n)
             most = 100 + (2 + 0.5 * d) * n
 
         if device == "cuda":  # copied to the GPU by the first call and kept for later calls

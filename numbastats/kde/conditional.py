@@ -211,7 +211,7 @@ def conditional(
     origin, step, length = parsed = parse_axes(_default_axes(joint) if axes is None else axes, k + 1, len(m.x))
     if length[-1] < 2:
         raise ValueError("the axis of y has one position; a density of y given x needs at least two")
-    exhaustive = m.kernel == "gaussian" and m.tail == 0
+    exhaustive = m.whole
     shape = tuple(int(v) for v in length)
     f = joint.grid(parsed, "ep" if exhaustive else "auto", device=device, out=allocate(shape, np.dtype(float)))
     positions = joint.positions(parsed)

@@ -16,7 +16,6 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import in_slabs
-from numbastats.kde import bandwidth as rules
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
     MATRIX_OPTIONS,
@@ -32,10 +31,11 @@ from numbastats.kde.arguments import (
     kernel_matrix,
     parse_axes,
 )
-from numbastats.kde.bandwidth import Form, KernelName
+from numbastats.kde.bandwidth import Form
 from numbastats.kde.engine import LONG_ROW, accumulate, allocate, estimate
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.moments import moments
+from numbastats.kde.records import ROWS, KernelName, kernel_of, names_of
 
 __all__ = ["Plan", "Summary", "combine", "finalize", "grid_by", "grid_of_blocks", "grid_slabs", "partial", "plan"]
 
@@ -232,7 +232,7 @@ def plan(
     >>> f.shape
     (41, 51)
     """
-    kernel = rules.kernel_name(kernel, tuple(rules.POWERS))
+    kernel = kernel_of(kernel, ROWS)
     choice("form", form, ("radial", "product"))
     s = summary if isinstance(summary, Summary) else summarise(summary)
     d = len(s.mean)
@@ -269,7 +269,7 @@ def plan_of(m, axes, n, weighted):
     """The plan for a model without samples and for n samples that come later."""
     g = make_grid(m, axes)
     g.geometry["bounds"] = m.product
-    short = not weighted and not m.product and m.kernel == "epanechnikov" and g.chord <= LONG_ROW
+    short = not weighted and not m.product and m.power == 1 and g.chord <= LONG_ROW
     g.method = "rows-c" if short else "rows-b"
     quantise(m, g, m.power, m.total, float(n), weighted or m.product)
     return Plan(m, g, weighted)
@@ -349,11 +349,11 @@ def _share(job):
 def grid_by(e, axes, method, derivative, device, progress):
     """Density of an estimate on a grid; the estimate's executor sums shares of the samples."""
     m = e.model
-    asked = {"kernel": m.kernel not in rules.POWERS, "boundary": bool(e.boundary), "adaptive": m.scale is not None}
+    asked = {"kernel": not m.kernel.rows, "boundary": bool(e.boundary), "adaptive": m.scale is not None}
     asked |= {"method": method not in ("auto", "rows"), "derivative": derivative is not None, "device": device != "cpu"}
     if wrong := [name for name, other in asked.items() if other]:
         raise ValueError(
-            f"an executor sums the rows of {', '.join(rules.POWERS)} kernels, and takes no other {wrong[0]}=; pass workers= as a "
+            f"an executor sums the rows of {names_of(ROWS)} kernels, and takes no other {wrong[0]}=; pass workers= as a "
             "number of threads"
         )
     bare = dataclasses.replace(m, x=m.x[:0], weights=None, dtype=np.dtype(np.float64))

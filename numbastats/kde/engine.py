@@ -253,6 +253,7 @@ class Task:
     out: np.ndarray  # (rows, positions)
     device: str
     workers: int | None
+    loops: K.Loops  # of the smoothing kernel
 
     @property
     def samples(self):
@@ -456,7 +457,8 @@ class Estimate:
         fits = straight and out is not None and out.dtype == np.float64
         block = out if fits else allocate(natural, np.float64)
         per = math.prod(natural[1:-1]) if d > 1 and grid.order[0] == 0 else 0
-        task = Task(grid, plan.lists, first * per, block.reshape(-1, natural[-1]), ask.device, self.workers)
+        loops = K.loops_of(self.model.kernel, self.model.product)
+        task = Task(grid, plan.lists, first * per, block.reshape(-1, natural[-1]), ask.device, self.workers, loops)
         METHODS[grid.method][1](task, plan.model.power)
         if ask.derivative is not None:
             block *= 1.0 / grid.step[ask.derivative]

@@ -14,7 +14,7 @@ from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_out, choice, is_lazy
 from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
-from numbastats._core.kinds import in_kind_of, torch_to_numpy
+from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
 from numbastats._core.launch import choose_device
 from numbastats.kde.arguments import (
     MATRIX_OPTIONS,
@@ -30,14 +30,17 @@ from numbastats.kde.arguments import (
     Rule,
     as_samples,
     check_method,
+    check_weights,
     make_model,
     parse_axes,
     transposed,
 )
-from numbastats.kde.bandwidth import Form, KernelName
+from numbastats.kde.bandwidth import Form
 from numbastats.kde.cell_list import PointList
 from numbastats.kde.distributed import grid_by, grid_of_blocks
 from numbastats.kde.engine import allocate, estimate
+from numbastats.kde.groups import OF_MATRIX, fitted, split
+from numbastats.kde.records import KernelName
 
 __all__ = [
     "at_samples",
@@ -87,7 +90,9 @@ def grid(  # noqa: PLR0913
     workers: Any = None,
     form: Form = "radial",
     progress: bool = False,
-) -> NDArray[Any]:
+    by: Any = None,
+    shared: bool = False,
+) -> Any:
     """Kernel density on a regular grid in 1 to 4 dimensions.
 
     The bandwidth first: the kernel matrix is ``H = h^2 Sigma``, and a bounded kernel is non-zero exactly where
@@ -103,15 +108,16 @@ def grid(  # noqa: PLR0913
         Regular increasing positions, float32 ones to their own precision; one array for d = 1.
     weights : (n,) array_like, optional
         Finite and >= 0, on any scale. The effective number (sum w)^2 / sum w^2 replaces n in the bandwidth rules.
-    kernel : {"epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian"}
-        A function of the distance in H; "cosine" is for d = 1. "normal" is another name for "gaussian".
+    kernel : {"epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian", "tricube", "logistic"}
+        A function of the distance in H; "cosine" and "logistic" are for d = 1 or a product form. "normal" is another name for
+        "gaussian", ``("polynomial", p)`` is (1 - u^2)^p, and `define` makes your own.
     h : float, optional
         Scalar bandwidth; by default from the rule `bandwidth`.
     H : (d, d) array_like, optional
         The whole kernel matrix; excludes `h` and `sigma`.
     sigma : {"cov", "diag", "identity"}, (d, d) matrix or (d,) standard deviations
         What h^2 multiplies.
-    bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv"}
+    bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv"}
         Rule when h is None, see `numbastats.kde.bandwidth`.
     bw_convention : {"support", "std", "scipy", "sklearn"}
         What `h` means: the radius of the support; the standard deviation of the kernel along one axis (with sigma="identity" in
@@ -146,11 +152,17 @@ def grid(  # noqa: PLR0913
         by difference rows for the power kernels.
     progress : bool
         With an executor: show a bar of tqdm, or a line on stderr where that is not installed.
+    by : str, list of str, or (n,) array_like, optional
+        Groups of samples, each with a density on the same axes: columns of a data frame, the others being the coordinates, or a
+        label for each sample.
+    shared : bool
+        With `by`: one kernel matrix for all groups, the mean of theirs, weighted by the sums of their weights.
 
     Returns
     -------
-    array
-        Shape (len(axis 0), ..., len(axis d-1)), of the samples' kind.
+    array, or dict of array
+        Shape (len(axis 0), ..., len(axis d-1)), of the samples' kind; with `by` a dict of these by the groups' labels, which are
+        sorted, or in the order of a series' categories. Each integrates to 1.
 
     Raises
     ------
@@ -222,11 +234,31 @@ def grid(  # noqa: PLR0913
         adaptive=adaptive,
         form=form,
     )
+    if by is not None:
+        return _grids_by(samples, axes, weights, options, by, shared, (method, derivative, device, progress), out)
+    if shared:
+        raise ValueError("shared=True is the kernel matrix of several groups; pass by=")
     if is_lazy(samples):
         others = dict(method=method, derivative=derivative, device=device, dtype=dtype, out=out, progress=progress)
         return _grid_of_blocks(samples, axes, weights, options | others)
     e = estimate(samples, weights, options)
     return grid_of(e, axes, method, derivative, out, device, samples, progress)
+
+
+def _grids_by(samples, axes, weights, options, by, shared, how, out):  # noqa: PLR0913
+    """`grid` of every group."""
+    if is_lazy(samples) or out is not None:
+        raise ValueError("by= has a result for each group: pass it without out=, and samples that are no dask array")
+    method, derivative, device, progress = how
+    rows_alike(samples, weights, ("samples", "weights"))
+
+    def fit(group, matrix):
+        own = options if matrix is None else options | OF_MATRIX | {"H": matrix}
+        return estimate(group.samples, group.weights, dict(own))
+
+    groups = split(samples, by, None if weights is None else check_weights(weights, len(samples)))
+    found = fitted(groups, fit, shared)
+    return {key: grid_of(e, axes, method, derivative, None, device, groups[key].samples, progress) for key, e in found.items()}
 
 
 def _grid_of_blocks(samples, axes, weights, options):
@@ -346,7 +378,7 @@ def points(  # noqa: PLR0913
 def points_of(e, points, method, log, out, device, like):
     """The body of `points` for an estimate that exists."""
     choice("method", method, POINT_METHODS)
-    d, tail = e.model.d, e.model.tail
+    d = e.model.d
     if not hasattr(points, "shape"):
         points = np.asarray(points, np.float64)
     number = d == 1 and len(points.shape) == 0
@@ -361,7 +393,7 @@ def points_of(e, points, method, log, out, device, like):
             f"points have {where.shape[1]} columns, the samples {d} (X has {where.shape[1]} features, but KDE is expecting {d} "
             f"features as input); pass shape (p, {d}){transposed(len(e.model.x), d)}"
         )
-    if e.model.kernel == "gaussian" and tail == 0:
+    if e.model.whole:
         if method == "cells":
             raise ValueError("the Gaussian with tail=0 has no bounded support; use method='ep', or a tail such as 1e-10")
         method = "ep"
@@ -373,7 +405,7 @@ def points_of(e, points, method, log, out, device, like):
         density = result
         with np.errstate(divide="ignore", invalid="ignore"):
             result = np.log(density)
-        if e.model.kernel == "gaussian" and tail == 0 and not e.boundary:
+        if e.model.whole and not e.boundary:
             weights, scale = (1.0 if v is None else v for v in (e.model.weights, e.model.scale))
             # peak of one sample's kernel: the sum may underflow
             top = e.model.constant * float(np.max(weights * scale ** -float(d)))
@@ -455,11 +487,11 @@ def left_out(e, device="cpu"):
     if e.boundary:
         raise ValueError("leave-one-out densities have no boundary correction; fit without boundary=")
     f = e.points(m.x, device=device)
-    own = m.constant * (1.0 if m.scale is None else m.scale ** -float(m.d))
+    own = m.constant * m.peak * (1.0 if m.scale is None else m.scale ** -float(m.d))
     w = 1.0 if m.weights is None else m.weights
     others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # a smaller difference is rounding
     rest = m.total - w * np.ones(len(f))
-    if m.kernel == "gaussian" and m.tail == 0:
+    if m.whole:
         alone = np.flatnonzero(others < 1e-4 * f)
         others[alone] = np.exp(e.far_logs(m.x[alone], alone))
     elif rest.min() < 1e-4 * m.total and len(f) > 1:  # one sample has nearly all the weight

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats.kde import bandwidth as rules
+from numbastats.kde.records import polynomial
 
 __all__ = ["box_mass", "cut_moments", "marginal_cdf", "trapezoid_error"]
 
@@ -17,39 +17,14 @@ CUT_NODES = 48  # nodes on half a kernel; 20 give 1e-15, except for the Gaussian
 
 def marginal_cdf(model, u):
     """Distribution function of one coordinate of the kernel, u in half boxes of the support, to relative accuracy."""
-    from scipy.special import betainc, ndtr
+    from scipy.special import betainc
 
     u = np.clip(np.asarray(u, float), -1.0, 1.0)
     if model.power is not None and not model.product and model.d > 1:
         a = model.power + (model.d + 1) / 2
         return betainc(a, a, 0.5 * (1 + u))
-    side = 1 - np.abs(u)
-    if model.power is not None:
-        t, p = 0.5 * side, model.power
-        lower = np.zeros_like(t)
-        for k in range(p, -1, -1):  # I_t(p + 1, p + 1) = t^(p+1) sum_k binom(p + k, k) (1 - t)^k (NIST DLMF 8.17.5)
-            lower = lower * (1 - t) + math.comb(p + k, k)
-        lower *= t ** (p + 1)
-    elif model.kernel == "triangular":
-        lower = 0.5 * side**2
-    elif model.kernel == "cosine":
-        lower = np.sin(0.25 * math.pi * side) ** 2
-    else:
-        tau = math.sqrt(model.tau2)
-        lower = np.maximum(ndtr(-np.abs(u) * tau) - 0.5 * model.tail, 0.0) / (1 - model.tail)
+    lower = model.kernel.lower(np.abs(u), math.sqrt(model.tau2), model.tail)
     return np.where(u < 0, lower, 1 - lower)
-
-
-def _profile(model, u):
-    """Density of one coordinate of the kernel, u in half boxes of the support."""
-    if model.power is not None:
-        a = model.power + (0 if model.product else (model.d - 1) / 2)
-        return math.gamma(a + 1.5) / (math.sqrt(math.pi) * math.gamma(a + 1)) * np.maximum(1 - u * u, 0.0) ** a
-    if model.kernel == "triangular":
-        return np.maximum(1 - np.abs(u), 0.0)
-    if model.kernel == "cosine":
-        return 0.25 * math.pi * np.cos(0.5 * math.pi * u)
-    return math.sqrt(model.tau2 / (2 * math.pi)) / (1 - model.tail) * np.exp(-0.5 * model.tau2 * u * u)
 
 
 def cut_moments(model, lo, hi):
@@ -59,7 +34,8 @@ def cut_moments(model, lo, hi):
     difference.
     """
     nodes, weights = np.polynomial.legendre.leggauss(CUT_NODES)
-    most = min(1.0, 9.5 / math.sqrt(model.tau2)) if model.kernel == "gaussian" else 1.0
+    most = min(1.0, 9.5 / math.sqrt(model.tau2)) if model.kernel.name == "gaussian" else 1.0
+    d, reach = 1 if model.product else model.d, math.sqrt(model.tau2)
     lo, hi = np.arcsin(np.clip(lo, -most, most)), np.arcsin(np.clip(hi, -most, most))
     result = np.empty((3, len(lo)))
     for first in range(0, len(lo), CHUNK):
@@ -71,7 +47,7 @@ def cut_moments(model, lo, hi):
             halves.append(half * weights)
         angle = np.concatenate(angles, 1)
         u = np.sin(angle)
-        f = _profile(model, u) * np.cos(angle) * np.concatenate(halves, 1)
+        f = model.kernel.on_coordinate(u, d, reach, model.tail) * np.cos(angle) * np.concatenate(halves, 1)
         mass = f.sum(1)
         f /= np.where(mass > 0, mass, 1.0)[:, None]
         mean = (f * u).sum(1)
@@ -117,9 +93,7 @@ def trapezoid_error(model, steps):
     if model.power == 0:
         ball = math.gamma(d / 2 + 1) / (math.gamma((d + 1) / 2) * math.sqrt(math.pi))  # c_(d-1) / c_d
         return float(np.sqrt(curvature).sum() * ball * np.average(inverse, weights=w))
-    total = {"triangular": 2 * (d + 1), "gaussian": 4 * math.exp(-0.5) / math.sqrt(2 * math.pi) / (1 - model.tail)}
-    variation = 2 * d + 4 * model.power if model.power else total[model.kernel]
-    return float(variation / 8 * curvature.sum() * np.average(inverse**2, weights=w))
+    return float(model.kernel.variation(d, model.tail) / 8 * curvature.sum() * np.average(inverse**2, weights=w))
 
 
 def _ellipse(support, p, lo, hi):
@@ -147,4 +121,4 @@ def _ellipse(support, p, lo, hi):
     row = np.polynomial.Polynomial([0.0, *[v for k in range(p + 1) for v in ((-1) ** k * math.comb(p, k) / (2 * k + 1), 0.0)]])
     ends = [row(np.clip((v[sample, 1, None] + beta * b * sine) / (r * cosine), -1, 1)) for v in (lo, hi)]
     value = np.einsum("ij,j->i", cosine ** (2 * p + 2) * (ends[1] - ends[0]), weights) * 0.5 * (last - first)[:, 0]
-    return rules.norm_constant(rules.KERNELS[p], 2) * np.bincount(sample, value, len(lo))
+    return polynomial(p).norm(2) * np.bincount(sample, value, len(lo))

@@ -117,7 +117,8 @@ class Neighbours:
             Bandwidths and the distances from which on the function is 0.
         table : (k,) float64
             Coefficients of P, highest first, k a multiple of 6.
-        power : {0, 1, 2, 3}
+        power : {-1, 0, 1, 2, 3}
+            With -1 functions in tables, of `bandwidth._tables`.
             With 0 sum ``exp(-r^2 / 2) P(r^2)`` times ``w_i w_j``, and times ``v_i w_j + w_i v_j``; with p > 0
             ``w_i w_j (2 - r)^((d+1)/2+2p) P(r - 1)`` over r < 2, and ``(v_i w_j + w_i v_j) (1 - r^2)^p`` over r < 1.
 

@@ -10,7 +10,6 @@ import numpy as np
 from numbastats._core import device as gpu
 from numbastats._core.launch import launch
 from numbastats._core.slabs import cuts, in_slabs
-from numbastats.kde import kernels as K
 
 __all__ = ["exhaustive", "plan_direct", "run_atomic", "run_boxes", "run_direct"]
 
@@ -32,11 +31,11 @@ def run_direct(task, power):
     most = 30.0 + 3.0 * min(2 * grid.half[-1], out.shape[1])  # nanoseconds of a sample on a row
     if len(grid.order) > 1 or task.device == "cuda":
         items = out.size if task.device == "cuda" else len(out)
-        task.by_rows(K.DIRECT, grid.load(task.lists) * most + out.shape[1], items=items, cost=task.cost * 20)
+        task.by_rows(task.loops.direct, grid.load(task.lists) * most + out.shape[1], items=items, cost=task.cost * 20)
         return
 
     def share(a, b):  # one row: slabs of the samples, so the sums keep their order
-        launch(K.DIRECT, (*task.samples[:3], np.array([a, b]), task.geometry(), out), 1, device="cpu", workers=1)
+        launch(task.loops.direct, (*task.samples[:3], np.array([a, b]), task.geometry(), out), 1, device="cpu", workers=1)
 
     in_slabs(share, task.kept, most, 1)
 
@@ -57,7 +56,7 @@ def run_atomic(task, power):
     def slab(a, b):
         some = [v if b - a == kept or v.size == 1 else np.ascontiguousarray(v[..., a:b]) for v in samples]
         args = (*some, starts, geometry, target)
-        launch(K.DIRECT_ATOMIC, args, kept, device=task.device, workers=task.workers, cost=100.0, outputs=(), threads=64)
+        launch(task.loops.atomic, args, kept, device=task.device, workers=task.workers, cost=100.0, outputs=(), threads=64)
 
     boxes = np.minimum(2 * grid.half + 1, grid.length[grid.order])
     in_slabs(slab, samples[0].shape[1], 0 if on_gpu else 10.0 * boxes.prod(), task.workers)

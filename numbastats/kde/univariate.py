@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from numbastats.kde.bandwidth import roughness
+from numbastats._core.launch import run_loop
+from numbastats.kde.kernels.line import masses_loop, points_loop
 from numbastats.kde.masses import cut_moments, marginal_cdf
 
 __all__ = ["Line"]
 
+MANY = 1000  # values for which pieces are made
 STEPS = 200  # most steps of a quantile; usually 4 to 8
 
 
@@ -22,10 +24,12 @@ class Line:
     model : Model
     boundary : dict
     passes : list of (Model, flips)
+    workers : int, optional
     """
 
-    def __init__(self, model, boundary, passes):
-        self.model = model
+    def __init__(self, model, boundary, passes, workers=None):
+        self.model, self.workers = model, workers
+        self._made = {}
         _, self.lo, self.hi = boundary.get(0, ("", -math.inf, math.inf))
         self.walls = bool(boundary)
         by = np.argsort(model.x[:, 0])
@@ -62,6 +66,36 @@ class Line:
             value = value - self._sums(np.array([wall]), sign)
         return np.clip(value, 0.0, 1.0).reshape(np.shape(x))
 
+    def masses(self, x, sign):
+        """`tail` for points of any shape, from pieces where these are many."""
+        pieces = self._pieces(np.size(x), sign)
+        if pieces is None:
+            return self.tail(x, sign)
+        flat = np.ascontiguousarray(np.clip(sign * np.asarray(x, float).reshape(-1), pieces.lo, pieces.hi))
+        value = pieces.below(flat)
+        rest = ~(value > pieces.small)  # these keep their relative accuracy
+        value[rest] = self.tail(sign * flat[rest], sign)
+        return np.clip(value, 0.0, 1.0).reshape(np.shape(x))
+
+    def _pieces(self, count, sign):
+        """The pieces for a number of values, or None where sums take less time or pieces are not exact enough."""
+        m = self.model
+        if sign not in self._made:
+            if count < MANY or m.scale is not None or not (m.kernel.rows or m.kernel.tailed):
+                return None
+            n, width = sum(len(part[0]) for part in self.parts), float(m.reach[0])
+            share = min(1.0, 2 * width / max(float(m.high[0] - m.low[0]), width))
+            sums = 10.0 * n * share  # nanoseconds of a value
+            if m.kernel.rows:
+                size, cost = 2 * n, 3000.0 * n
+            else:
+                size = (float(m.high[0] - m.low[0]) + 2 * width) / (WIDTH * math.sqrt(m.H[0, 0]))
+                cost = size * (DEGREE + 1) * sums
+            if size > MOST_PIECES or cost + 1e6 > count * sums:
+                return None
+            self._made[sign] = Pieces(self, sign)
+        return self._made[sign] if self._made[sign].good else None
+
     def ends(self):
         """The least and the largest point of the support."""
         low, high = [], []
@@ -72,6 +106,21 @@ class Line:
         return max(min(low), self.lo), min(max(high), self.hi)
 
     def quantiles(self, p, sign, density):
+        """Points below (sign 1) or above (sign -1) which the probability is p (k,), from pieces where these are many."""
+        pieces = self._pieces(5 * len(p), sign)
+        if pieces is None:
+            return self._searched(p, sign, density)
+        x = sign * pieces.points(np.ascontiguousarray(p))
+        rest, small = np.isnan(x), np.flatnonzero(p < pieces.small)
+        x[rest] = self._searched(p[rest], sign, density)
+        for _ in range(3):  # these keep their relative accuracy
+            mass = self.tail(x[small], sign)
+            with np.errstate(all="ignore"):
+                step = sign * mass / density(x[small]) * np.log(p[small] / mass)
+            x[small] += np.where(np.isfinite(step), step, 0.0)
+        return x
+
+    def _searched(self, p, sign, density):
         """Points below (sign 1) or above (sign -1) which the probability is p (k,), for p <= 1/2 to the accuracy of `tail`.
 
         Newton's method for the logarithm of the probability, from the samples' quantile on; where it leaves the bracket, or does
@@ -109,7 +158,7 @@ class Line:
     def moments(self):
         """Mean and variance."""
         sums, centre = np.zeros(3), float(self.model.centre[0])
-        second = self._second()
+        second = self.model.kernel.second(math.sqrt(self.model.tau2), self.model.tail)
         for at, b, w, _, _ in self.parts:
             cut = (at - b < self.lo) | (at + b > self.hi)
             z, whole = at[~cut] - centre, w[~cut]
@@ -122,16 +171,159 @@ class Line:
         at, b, w, _, _ = self.parts[0]
         return centre + mean, (w @ ((at - centre - mean) ** 2 + second * b * b)) / w.sum()
 
-    def _second(self):
-        """Variance of the kernel in squared half boxes."""
-        m = self.model
-        if m.kernel != "gaussian":
-            return roughness(m.kernel, 1)[1]
-        tau = math.sqrt(m.tau2)
-        return (1 - 2 * tau * math.exp(-0.5 * m.tau2) / math.sqrt(2 * math.pi) / (1 - m.tail)) / m.tau2
-
     def _cut(self, at, b, w, centre):
         """Sums of the mass, the first and the second moment about a centre of kernels cut at the walls."""
         mass, mean, variance = cut_moments(self.model, (self.lo - at) / b, (self.hi - at) / b)
         mass, z = mass * w, at + b * mean - centre
         return mass.sum(), mass @ z, mass @ (z * z + b * b * variance)
+
+
+# --- many values: the distribution function in pieces --------------------------------------------------------------------------
+
+MOST_PIECES = 4_000_000
+FEW = 16  # samples in reach of a piece that are summed one by one
+WIDTH, DEGREE = 0.5, 11  # of the pieces of a kernel without an end, in units of H^(1/2)
+CHECKED, ERROR = 256, 1e-12  # values that are compared with sums, and the largest error
+
+
+class Pieces:
+    """The masses below points, a polynomial in every piece of the line.
+
+    Those of a power kernel are exact: pieces end where the supports of samples do, and moments of the samples give the
+    coefficients. Those of the kernels without an end interpolate sums. For the masses above pass a mirrored line.
+
+    Parameters
+    ----------
+    line : Line
+    sign : {1, -1}
+    """
+
+    def __init__(self, line, sign):
+        self.line, self.sign = line, sign
+        self.lo, self.hi = (line.lo, line.hi) if sign > 0 else (-line.hi, -line.lo)
+        self.wall = float(line._sums(np.array([sign * self.lo]), sign)[0]) if math.isfinite(self.lo) else 0.0
+        exact = line.model.kernel.rows
+        self.small = 1e-6 if exact else 1e-4  # masses that are always sums
+        made = self._of_moments() if exact else self._of_sums()
+        breaks, offset, unit, pieces = made
+        pieces[:, 0] -= self.wall
+        last = np.polynomial.polynomial.polyval((breaks[-1] - breaks[-2] - offset) / unit, pieces[-1])
+        first = np.polynomial.polynomial.polyval(-offset / unit, pieces.T) if offset else pieces[:, 0]
+        self.masses = np.maximum.accumulate(np.append(first, last))
+        self.breaks, self.pieces = breaks, np.ascontiguousarray(pieces)
+        self.by_x, self.by_mass = _guide(breaks), _guide(self.masses)
+        self.units = offset, 1.0 / unit
+        self._check()
+
+    def _check(self):
+        """Compare with sums, at places of all masses."""
+        at = np.sort(np.random.default_rng(0).choice(len(self.breaks) - 1, CHECKED))
+        x = self.breaks[at] + np.linspace(0.05, 0.95, CHECKED) * (self.breaks[at + 1] - self.breaks[at])
+        want = self.line.tail(self.sign * x, self.sign)
+        self.error = float(np.abs(self.below(x) - want).max())
+        self.good = self.error <= ERROR
+
+    def _samples(self):
+        parts = self.line.parts
+        at, w = (np.concatenate([part[k] for part in parts]) for k in (0, 2))
+        order = np.argsort(at * self.sign, kind="stable")
+        return (at * self.sign)[order], w[order]
+
+    def _breaks(self, ends):
+        low, high = (v * self.sign for v in self.line.ends()[:: self.sign])
+        return np.unique(np.concatenate([[low, high], ends[(ends > low) & (ends < high)]]))
+
+    def _of_moments(self):
+        """Pieces between the ends of supports: sums of powers of the distances from the samples in reach."""
+        model, (x, w) = self.line.model, self._samples()
+        b, p = math.sqrt(model.support[0, 0]), model.power
+        breaks = self._breaks(np.concatenate([x - b, x + b]))
+        density = np.polynomial.Polynomial([1.0, 0.0, -1.0]) ** p * model.kernel.norm(1)
+        mass = density.integ() + 0.5
+        c, degree = breaks[:-1], 2 * p + 1
+        first, end = np.searchsorted(x + b, c, "right"), np.searchsorted(x - b, c, "right")
+        whole = np.concatenate([[0.0], np.cumsum(w)])
+        sums = np.zeros((degree + 1, len(c)))  # of w u^k, u = (c - x) / b
+        cell = np.floor((x - x[0]) / b)
+        starts = np.searchsorted(cell, cell)  # first sample of the own cell
+        centre = x[0] + (cell + 0.5) * b
+        f, running = (x - centre) / b, []
+        power = w.copy()
+        for _ in range(degree + 1):
+            total = np.concatenate([[0.0], np.cumsum(power)])
+            running.append((total[1:] - total[starts], power.copy()))
+            power *= f
+        i = first.copy()
+        for _ in range(4):  # a window meets at most four cells
+            some = np.flatnonzero(i < end)
+            if not len(some):
+                break
+            a = i[some]
+            z = np.minimum(np.searchsorted(cell, cell[a], "right"), end[some])
+            delta = (c[some] - centre[a]) / b
+            m = [inclusive[z - 1] - inclusive[a] + own[a] for inclusive, own in running]
+            for k in range(degree + 1):
+                for r in range(k + 1):
+                    sums[k, some] += math.comb(k, r) * delta ** (k - r) * (-1) ** r * m[r]
+            i[some] = z
+        pieces = np.zeros((len(c), degree + 1))
+        for order in range(degree + 1):
+            for k in range(order, degree + 1):
+                if mass.coef[k]:
+                    pieces[:, order] += math.comb(k, order) * mass.coef[k] * sums[k - order]
+        few = np.flatnonzero(end - first <= FEW)
+        pieces[few] = 0.0
+        for j in range(FEW):
+            some = few[first[few] + j < end[few]]
+            i = first[some] + j
+            u = np.clip((c[some] - x[i]) / b, -1.0, 1.0)
+            pieces[some, 0] += w[i] * marginal_cdf(model, u)
+            for order in range(1, degree + 1):
+                pieces[some, order] += w[i] * mass.deriv(order)(u) / math.factorial(order)
+        pieces[:, 0] += whole[first]
+        return breaks, 0.0, b, pieces / model.total
+
+    def _of_sums(self):
+        """Pieces of equal length: polynomials through sums."""
+        model, (x, _) = self.line.model, self._samples()
+        unit = math.sqrt(model.H[0, 0])
+        reach = min(math.sqrt(model.tau2), 8.0) * unit
+        low, high = max(x[0] - reach, self.lo), min(x[-1] + reach, self.hi)
+        count = max(1, math.ceil((high - low) / (WIDTH * unit)))
+        breaks = np.linspace(low, high, count + 1)
+        half = 0.5 * (breaks[1] - breaks[0])
+        nodes = np.cos(math.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
+        at = (breaks[:-1, None] + half) + half * nodes
+        values = self.line._sums(self.sign * at.reshape(-1), self.sign).reshape(at.shape)
+        orders = np.cos(np.arange(DEGREE + 1)[:, None] * np.arccos(nodes)) * (2 / (DEGREE + 1))
+        orders[0] *= 0.5
+        series = values @ orders.T
+        series[np.abs(series) < 4e-16 * np.abs(series).max(1, keepdims=True)] = 0.0  # rounding alone, which powers would raise
+        powers = np.array(
+            [np.pad(v, (0, DEGREE + 1 - len(v))) for v in map(np.polynomial.chebyshev.cheb2poly, np.eye(DEGREE + 1))]
+        )
+        return breaks, half, half, series @ powers
+
+    def below(self, x):
+        """Masses below points (k,); NaN outside the pieces."""
+        guide, scale = self.by_x
+        out = np.empty(len(x))
+        run_loop(masses_loop, 40 * len(x), self.line.workers, x, self.breaks, guide, (scale, *self.units), self.pieces, out)
+        return out
+
+    def points(self, p):
+        """Points below which the masses are p (k,); NaN outside the pieces."""
+        guide, scale = self.by_mass
+        out = np.empty(len(p))
+        units = (scale, *self.units)
+        run_loop(points_loop, 80 * len(p), self.line.workers, p, self.breaks, self.masses, guide, units, self.pieces, out)
+        return out
+
+
+def _guide(keys):
+    """Number of the last key at the beginning of equal bins, as many as there are keys, and bins per unit."""
+    bins = len(keys)
+    scale = bins / (keys[-1] - keys[0])
+    edges = keys[0] + np.arange(bins + 1) / scale
+    guide = np.clip(np.searchsorted(keys, edges, "right") - 1, 0, len(keys) - 2)
+    return guide, scale

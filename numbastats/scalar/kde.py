@@ -16,20 +16,21 @@ from numbastats.scalar.bits import fma
 from numbastats.scalar.elementary import cos_abs, exp
 
 __all__ = [
-    "COSINE",
-    "GAUSSIAN",
-    "TRIANGULAR",
     "add_powers",
+    "any_power",
     "ceiling",
     "cell_sample",
     "cell_value",
+    "cosine",
     "derivative_biweight",
     "derivative_epanechnikov",
     "derivative_triweight",
+    "distance",
     "floor",
     "fused",
-    "kernel_value",
+    "gaussian",
     "larger",
+    "logistic",
     "power_biweight",
     "power_epanechnikov",
     "power_triweight",
@@ -44,10 +45,9 @@ __all__ = [
     "smaller",
     "taylor5",
     "third_difference",
+    "triangular",
+    "tricube",
 ]
-
-TRIANGULAR, COSINE, GAUSSIAN = 4, 5, 6
-"""Kernel numbers after those of the powers, 0 to 3."""
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it leaves no bits behind the point, |x| < 2^51
 
@@ -305,26 +305,60 @@ def taylor5(c0, c1, c2, c3, c4, c5, x):
     return c0, c1, c2, c3, c4, c5
 
 
-# --- values ----------------------------------------------------------------------------------------------------------
+# --- profiles: values of kernels, not normalised ----------------------------------------------------------------------
 
 
 @device_function
 def power_value(kind, q, decay):
-    """Unnormalised power kernel number `kind` at q, 0 for q >= 1; `decay` is there for `kernel_value`."""
+    """(1 - q)^kind for exponents from 0 to 3, 0 for q >= 1; `decay` is what other profiles take."""
     t = 1.0 - q
     v = 1.0 if kind == 0 else t if kind == 1 else t * t if kind == 2 else t * t * t
     return v if t > 0.0 else 0.0
 
 
 @device_function
-def kernel_value(kind, q, decay):
-    """Unnormalised kernel number `kind` at q; exp(-decay q) for the Gaussian; 0 for q >= 1."""
-    if kind == TRIANGULAR:
-        v = 1.0 - math.sqrt(q)
-    elif kind == COSINE:
-        v = cos_abs(1.5707963267948966 * math.sqrt(q))
-    elif kind == GAUSSIAN:
-        v = exp(-decay * q)
-    else:
-        v = power_value(kind, q, decay)
-    return v if q < 1.0 else 0.0
+def any_power(kind, q, decay):
+    """`power_value` for any exponent."""
+    t = 1.0 - q
+    v = power_value(kind, q, decay)
+    for _ in range(3, kind):
+        v *= t
+    return v
+
+
+@device_function
+def distance(q, decay):
+    """Distance in units of H^(1/2) from q in those of the support; decay is half its squared radius."""
+    return math.sqrt(2.0 * decay * q)
+
+
+@device_function
+def triangular(q, decay):
+    """1 - u, u the root of q."""
+    return 1.0 - math.sqrt(q)
+
+
+@device_function
+def cosine(q, decay):
+    """cos(pi u / 2)."""
+    return cos_abs(1.5707963267948966 * math.sqrt(q))
+
+
+@device_function
+def gaussian(q, decay):
+    """exp(-decay q)."""
+    return exp(-decay * q)
+
+
+@device_function
+def tricube(q, decay):
+    """(1 - u^3)^3."""
+    t = 1.0 - q * math.sqrt(q)
+    return t * t * t
+
+
+@device_function
+def logistic(q, decay):
+    """1 / (e^u + 2 + e^-u), u in units of H^(1/2)."""
+    e = exp(-distance(q, decay))
+    return e / ((1.0 + e) * (1.0 + e))

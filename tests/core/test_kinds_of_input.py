@@ -164,7 +164,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
         "LMoments",
         "define",
     },
-    "kde": {"ConditionalDensity", "bandwidth", "combine", "conditional", "finalize"},
+    "kde": {"ConditionalDensity", "KDEClassifier", "bandwidth", "combine", "conditional", "define", "finalize"},
     "mixture": {"MixtureBatch", "MixtureFit", "combine", "rvs"},
     "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"},
     "random": {"key"},

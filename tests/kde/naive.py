@@ -25,6 +25,7 @@ PROFILE = {
     "triweight": lambda q: (1 - q) ** 3,
     "triangular": lambda q: 1 - np.sqrt(q),
     "cosine": lambda q: np.cos(0.5 * math.pi * np.sqrt(q)),
+    "tricube": lambda q: (1 - q**1.5) ** 3,
 }
 VOLUME = {1: 2.0, 2: math.pi, 3: 4 * math.pi / 3, 4: math.pi**2 / 2, 5: 8 * math.pi**2 / 15}
 
@@ -38,6 +39,7 @@ def constant(kernel, d):
         "triweight": (d + 2) * (d + 4) * (d + 6) / (48 * VOLUME[d]),
         "triangular": (d + 1) / VOLUME[d],
         "cosine": math.pi / 4,
+        "tricube": {1: 70 / 81, 2: 220 / (81 * math.pi), 3: 3 / math.pi, 4: 1.138299717463301}.get(d),
     }[kernel]
 
 

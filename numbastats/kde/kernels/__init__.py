@@ -2,6 +2,7 @@
 
 from numbastats.kde.kernels import geometry
 from numbastats.kde.kernels.cells import CELLS_FINISH, CELLS_SCATTER
+from numbastats.kde.kernels.defined import Loops, loops_of
 from numbastats.kde.kernels.direct import DIRECT
 from numbastats.kde.kernels.paper import DIRECT_ATOMIC
 from numbastats.kde.kernels.points import EXHAUSTIVE, POINTS
@@ -19,5 +20,7 @@ __all__ = [
     "POINTS",
     "ROWS",
     "STRIDE",
+    "Loops",
     "geometry",
+    "loops_of",
 ]

@@ -8,12 +8,13 @@ import numpy as np
 from numba import prange
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, device_function
-from numbastats.kde.kernels.geometry import TASKS, any_factor, bins_near, position, row_of, row_rest, run_near, sorted_samples
-from numbastats.scalar import kde as forms
-from numbastats.scalar.kde import ceiling, floor, kernel_value, larger, row_interval_strict, smaller
+from numbastats._core.kernel import Kernel, array_function, bind, device_function
+from numbastats.kde.kernels.geometry import TASKS, bins_near, position, row_of, row_rest, run_near, sorted_samples
+from numbastats.kde.kernels.profiles import FACTOR, VALUE
+from numbastats.kde.records import OTHERS
+from numbastats.scalar.kde import any_power, ceiling, floor, larger, row_interval_strict, smaller
 
-__all__ = ["DIRECT", "direct_bounds", "on_row"]
+__all__ = ["DIRECT", "direct_bounds", "direct_cpu", "direct_of", "on_row"]
 
 # --- direct sums over cells: exact row interval, bounding box, or the cropped rectangle of a slice ---------------------
 
@@ -62,7 +63,28 @@ def direct_bounds(u, i, l2, row, g):
 def on_row(u, i, q, lam2, row, g):
     """Squared scale of sample i, and what its kernel is multiplied by on a row."""
     l2 = lam2[i] if lam2.size > 1 else lam2[0]
-    return l2, (q[i] if q.size > 1 else q[0]) * g.scale * any_factor(u, i, 1.0 / l2, row, g)
+    return l2, (q[i] if q.size > 1 else q[0]) * g.scale * _factor(u, i, 1.0 / l2, row, g)
+
+
+@array_function(host=False)
+def _add_none(r, x0, a, rest, w, kind, decay):
+    """For a kernel that no record has."""
+    r[:] = np.nan
+
+
+@array_function(host=False)
+def _add_one_of(r, x0, a, rest, w, kind, decay):
+    """Add one kernel's values, for a number that is not its own those of the others: a loop each, as vectors."""
+    if kind == _number:
+        for i in range(r.size):
+            x = x0 + np.float64(i)
+            q = larger(a * x * x + rest, 0.0)
+            r[i] += w * (_profile(q, decay) if q < 1.0 else 0.0)
+    else:
+        _others(r, x0, a, rest, w, kind, decay)
+
+
+_number = _profile = _others = _add_others = _add = _on_row = _value = _factor = None
 
 
 @array_function(host=False)
@@ -76,24 +98,18 @@ def add_direct(row, lo, hi, centre, a, rest, inv_l2, w, kind, decay):
             x = x0 + np.float64(i)
             v = (1.0 - rest) - a * x * x
             r[i] += w * (v if v > 0.0 else 0.0)
-    elif kind < 4:
+    elif kind >= 0 and kind < 4:
         for i in range(r.size):
             x = x0 + np.float64(i)
             v = (1.0 - rest) - a * x * x
             p = 1.0 if kind == 0 else v * v if kind == 2 else v * v * v
             r[i] += w * (p if v > 0.0 else 0.0)
-    elif kind == forms.TRIANGULAR:
+    elif kind >= 0:
         for i in range(r.size):
             x = x0 + np.float64(i)
-            r[i] += w * kernel_value(forms.TRIANGULAR, larger(a * x * x + rest, 0.0), decay)
-    elif kind == forms.COSINE:
-        for i in range(r.size):
-            x = x0 + np.float64(i)
-            r[i] += w * kernel_value(forms.COSINE, larger(a * x * x + rest, 0.0), decay)
+            r[i] += w * any_power(kind, larger(a * x * x + rest, 0.0), decay)
     else:
-        for i in range(r.size):
-            x = x0 + np.float64(i)
-            r[i] += w * kernel_value(forms.GAUSSIAN, larger(a * x * x + rest, 0.0), decay)
+        _add_others(r, x0, a, rest, w, kind, decay)
 
 
 @device_function
@@ -116,6 +132,7 @@ def add_slope(row, lo, hi, centre, a, rest, inv_l2, w, p):
 
 
 def direct_cpu(u, q, lam2, starts, grid, out):
+    """Task for rows: gather their samples."""
     tasks = min(TASKS, out.shape[0])
     for index in prange(tasks):
         task, g = np.int64(index), grid[0]
@@ -126,12 +143,12 @@ def direct_cpu(u, q, lam2, starts, grid, out):
             for b in range(near[3]):
                 first, last = run_near(starts, row, near, b, g)
                 for i in range(first, last):
-                    l2, w = on_row(u, i, q, lam2, row, g)
+                    l2, w = _on_row(u, i, q, lam2, row, g)
                     lo, hi, centre, rest = direct_bounds(u, i, l2, row, g)
                     if g.mode > 3:
                         add_slope(out[line], lo, hi, centre, g.a, rest, 1.0 / l2, w, g.mode - 3)
                     else:
-                        add_direct(out[line], lo, hi, centre, g.a, rest, 1.0 / l2, w, g.kind, g.decay)
+                        _add(out[line], lo, hi, centre, g.a, rest, 1.0 / l2, w, g.kind, g.decay)
 
 
 def direct_cuda(u, q, lam2, starts, grid, out):
@@ -144,12 +161,29 @@ def direct_cuda(u, q, lam2, starts, grid, out):
         for b in range(near[3]):
             first, last = run_near(starts, row, near, b, g)
             for i in range(first, last):
-                l2, w = on_row(u, i, q, lam2, row, g)
+                l2, w = _on_row(u, i, q, lam2, row, g)
                 t, centre = position(u, i, l2, row, g)
                 x = float(cell) - centre
                 q1 = larger(g.a * x * x + row_rest(u, i, row, g), 0.0) / l2
-                total += w * (power_slope(g.mode - 3, q1, g.a * x / l2) if g.mode > 3 else kernel_value(g.kind, q1, g.decay))
+                total += w * (power_slope(g.mode - 3, q1, g.a * x / l2) if g.mode > 3 else _value(g.kind, q1, g.decay))
         out[line, cell] = total
 
 
-DIRECT = Kernel("kde.direct", direct_cpu, direct_cuda, lambda T: [(*sorted_samples(T), T[:, ::1])], dtypes=("float64",))
+def direct_of(records, value, factor, name="kde.direct", cpu=direct_cpu):
+    """The loop for kernels of some records; `value` and `factor` are theirs."""
+    add = _add_none
+    for record in reversed(records):
+        add = bind(_add_one_of, _number=record.number, _profile=record.profile, _others=add)
+    return Kernel(
+        name,
+        cpu,
+        direct_cuda,
+        lambda T: [(*sorted_samples(T), T[:, ::1])],
+        dtypes=("float64",),
+        cpu_only={"_add": bind(add_direct, _add_others=add)},
+        cuda_only={"_value": value},
+        _on_row=bind(on_row, _factor=factor),
+    )
+
+
+DIRECT = direct_of(OTHERS, VALUE, FACTOR)

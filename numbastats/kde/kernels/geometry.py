@@ -13,7 +13,7 @@ from numba import from_dtype, types
 
 from numbastats._core.kernel import array_function, device_function
 from numbastats.scalar.bits import fma
-from numbastats.scalar.kde import ceiling, floor, fused, kernel_value, larger, power_value, product, rint_i64, smaller
+from numbastats.scalar.kde import ceiling, floor, fused, larger, power_value, product, rint_i64, smaller
 
 CHUNK = 128  # samples per pass: one computes intervals and integers, vectorised, the next scatters them; both stay in the cache
 TASKS = 64  # tasks that share the rows
@@ -235,7 +235,7 @@ def outer_factor(value):
     return array_function(factor, host=False)
 
 
-power_factor, any_factor = outer_factor(power_value), outer_factor(kernel_value)
+power_factor = outer_factor(power_value)
 
 
 @array_function(host=False)

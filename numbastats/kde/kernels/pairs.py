@@ -10,10 +10,11 @@ from numbastats.kde.kernels.points import BALL_TYPE
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.kde import add_powers, fused, taylor5
 
-__all__ = ["TASKS", "line_loop", "pairs_loop"]
+__all__ = ["PIECES", "TASKS", "line_loop", "pairs_loop"]
 
 LANES = 256  # pairs per pass of the inner loops
 TASKS = 64
+PIECES = 32  # of a unit of the distance, for functions in tables
 NEWTON = 6  # coefficients per pass of a polynomial's evaluation
 
 _shared = array_function(host=False)
@@ -138,6 +139,41 @@ def _gaussian(r2, wb, vb, m, inverse, table, x, b, acc):
 
 
 @_shared
+def _piece(table, first, z):
+    """A function at z pieces from 0, whose polynomials begin at number `first` in a table."""
+    k = np.int64(z)
+    t, c = z - np.float64(k), NEWTON * (first + k)
+    value = table[c]
+    for i in range(1, NEWTON):
+        value = value * t + table[c + i]
+    return value
+
+
+@_shared
+def _tabulated(r2, wb, vb, m, inverse, table, acc):
+    """Add w F(r) to one lane, F in pieces on [0, 2], and v G(r) to another, G in pieces on [0, 1]."""
+    a0, a1, last = acc[0], acc[1], 2 * PIECES
+    for j in range(m):
+        z = np.sqrt(r2[j]) * inverse * PIECES
+        if z < last:
+            a0[j] += wb[j] * _piece(table, 0, z)
+        if z < PIECES:
+            a1[j] += vb[j] * _piece(table, last, z)
+
+
+@_shared
+def _add_pairs(r2, wb, vb, m, inverse, table, kernel, x, s, b, acc):
+    """The sums over pairs at hand, for what `kernel` says of the functions."""
+    dim, power = kernel
+    if power == 0:
+        _gaussian(r2, wb, vb, m, inverse, table, x, b, acc)
+    elif power < 0:
+        _tabulated(r2, wb, vb, m, inverse, table, acc)
+    else:
+        _overlap(r2, wb, vb, m, inverse, table, dim, power, x, s, b, acc)
+
+
+@_shared
 def _squares(y, i, w, v, first, m, r2, wb, vb):
     """Squared distances of sample i from m others, and the weights of these pairs."""
     yb, p = y[0][first : first + m], y[0, i]
@@ -157,7 +193,6 @@ def _squares(y, i, w, v, first, m, r2, wb, vb):
 def _pairs(y, w, v, starts, ball, hs, reaches, table, kernel, task, step, sums):
     """Sums for every bandwidth over every step-th sample from number `task` on."""
     g = ball[0]
-    dim, power = kernel
     d, n = y.shape
     work = np.empty((6, LANES))
     r2, wb, vb, x, s, b = work[0], work[1], work[2], work[3], work[4], work[5]
@@ -190,15 +225,9 @@ def _pairs(y, w, v, starts, ball, hs, reaches, table, kernel, task, step, sums):
                         j += m
                         held += m
                         if held == LANES:
-                            if power == 0:
-                                _gaussian(r2, wb, vb, held, inverse, table, x, b, acc[k])
-                            else:
-                                _overlap(r2, wb, vb, held, inverse, table, dim, power, x, s, b, acc[k])
+                            _add_pairs(r2, wb, vb, held, inverse, table, kernel, x, s, b, acc[k])
                             held = 0
-            if power == 0:
-                _gaussian(r2, wb, vb, held, inverse, table, x, b, acc[k])
-            else:
-                _overlap(r2, wb, vb, held, inverse, table, dim, power, x, s, b, acc[k])
+            _add_pairs(r2, wb, vb, held, inverse, table, kernel, x, s, b, acc[k])
     for k in range(hs.size):
         sums[k, 0] = acc[k, 0].sum()
         sums[k, 1] = acc[k, 1].sum()
@@ -208,7 +237,7 @@ def _pairs(y, w, v, starts, ball, hs, reaches, table, kernel, task, step, sums):
 def pairs_loop(y, w, v, starts, ball, hs, reaches, table, kernel, tasks, sums):
     """Sums for every bandwidth over the samples of some tasks: `tasks` is the first task and the number of all tasks.
 
-    `kernel` is the dimension and the power, 0 for the Gaussian.
+    `kernel` is the dimension and the power, 0 for the Gaussian, -1 for functions in tables.
     """
     for k in prange(sums.shape[0]):
         _pairs(y, w, v, starts, ball, hs, reaches, table, kernel, np.int64(k) + tasks[0], tasks[1], sums[k])

@@ -12,11 +12,12 @@ import numpy as np
 from numba import from_dtype, prange, types
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, device_function
-from numbastats.scalar import kde as forms
-from numbastats.scalar.kde import ceiling, floor, kernel_value, larger, power_value, smaller
+from numbastats._core.kernel import Kernel, array_function, bind, device_function
+from numbastats.kde.kernels.profiles import VALUE
+from numbastats.kde.records import OTHERS
+from numbastats.scalar.kde import any_power, ceiling, floor, larger, power_value, smaller
 
-__all__ = ["BALL", "BALL_TYPE", "EXHAUSTIVE", "POINTS"]
+__all__ = ["BALL", "BALL_TYPE", "EXHAUSTIVE", "POINTS", "cells_cpu", "exhaustive_cpu", "other_values_of", "points_of"]
 
 LANES = 64
 BALL = np.dtype(
@@ -65,9 +66,32 @@ def power_values(y, inv_l2, first, p, g, b):
     elif kind == 3:
         for j in range(m):
             b[j] = power_value(kind, b[j], 0.0)
-    else:
+    elif kind == 0:
         for j in range(m):
             b[j] = power_value(kind, b[j], 0.0)
+    else:
+        for j in range(m):
+            b[j] = any_power(kind, b[j], 0.0)
+
+
+@array_function(host=False)
+def _no_values(b, kind, decay):
+    """For a kernel that no record has."""
+    b[:] = np.nan
+
+
+@array_function(host=False)
+def _values_one_of(b, kind, decay):
+    """Values of one kernel in place of q, for a number that is not its own those of the others: a loop each, as vectors."""
+    if kind == _number:
+        for j in range(b.size):
+            q = b[j]
+            b[j] = _profile(q, decay) if q < 1.0 else 0.0
+    else:
+        _others(b, kind, decay)
+
+
+_number = _profile = _others = _radial = _value = None
 
 
 @array_function(host=False)
@@ -80,22 +104,14 @@ def other_values(y, inv_l2, first, p, g, b):
             for j in range(m):
                 z = (p[a] - y[a, first + j]) * (p[a] - y[a, first + j])
                 z *= inv_l2[first + j] if inv_l2.size > 1 else inv_l2[0]
-                b[j] *= kernel_value(kind, z, decay)
+                b[j] *= _value(kind, z, decay)
         return
     squares(y, first, p, b)
     if inv_l2.size > 1:
         scale = inv_l2[first : first + m]
         for j in range(m):
             b[j] *= scale[j]
-    if kind == forms.TRIANGULAR:
-        for j in range(m):
-            b[j] = kernel_value(forms.TRIANGULAR, b[j], decay)
-    elif kind == forms.COSINE:
-        for j in range(m):
-            b[j] = kernel_value(forms.COSINE, b[j], decay)
-    else:
-        for j in range(m):
-            b[j] = kernel_value(forms.GAUSSIAN, b[j], decay)
+    _radial(b, kind, decay)
 
 
 @device_function
@@ -219,6 +235,7 @@ _density = None
 
 
 def cells_cpu(points, y, q, inv_l2, starts, moments, ball, out):
+    """Task for a block of points."""
     block = min(64, (out.size + 63) // 64)
     tasks = (out.size + block - 1) // block
     for index in prange(tasks):
@@ -235,6 +252,7 @@ def cells_cuda(points, y, q, inv_l2, starts, moments, ball, out):
 
 
 def exhaustive_cpu(points, y, q, inv_l2, ball, out):
+    """Task for a block of points."""
     block = min(64, (out.size + 63) // 64)
     tasks = (out.size + block - 1) // block
     for index in prange(tasks):
@@ -250,29 +268,37 @@ def exhaustive_cuda(points, y, q, inv_l2, ball, out):
         out[i] = _density(points[i], y, q, inv_l2, ball[0], buffer, acc)
 
 
-def _points(name, scan):
-    return Kernel(
+def points_of(name, values, cells=cells_cpu, exhaustive=exhaustive_cpu):
+    """The loops over the cells near a point, and over all samples, for kernels with these values."""
+    scan = scan_of(values)
+    near = Kernel(
         f"kde.points_{name}",
-        cells_cpu,
+        cells,
         cells_cuda,
         lambda T: [(T[:, ::1], T[:, ::1], T[::1], T[::1], types.int64[::1], T[:, ::1], BALL_TYPE, T[::1])],
         dtypes=("float64",),
         _density=cells_density_of(scan),
     )
-
-
-def _exhaustive(name, scan):
-    return Kernel(
+    every = Kernel(
         f"kde.exhaustive_{name}",
-        exhaustive_cpu,
+        exhaustive,
         exhaustive_cuda,
         lambda T: [(T[:, ::1], T[:, ::1], T[::1], T[::1], BALL_TYPE, T[::1])],
         dtypes=("float64",),
         _density=full_density_of(scan),
     )
+    return near, every
+
+
+def other_values_of(records, value):
+    """The values of kernels of some records; `value` is theirs for one number."""
+    radial = _no_values
+    for record in reversed(records):
+        radial = bind(_values_one_of, _number=record.number, _profile=record.profile, _others=radial)
+    return bind(other_values, _radial=radial, _value=value)
 
 
 # radial power kernels apart from all others, so that they compile no exponential
-_SCANS = {"power": scan_of(power_values), "other": scan_of(other_values)}
-POINTS = {name: _points(name, scan) for name, scan in _SCANS.items()}
-EXHAUSTIVE = {name: _exhaustive(name, scan) for name, scan in _SCANS.items()}
+_MADE = {"power": points_of("power", power_values), "other": points_of("other", other_values_of(OTHERS, VALUE))}
+POINTS = {name: near for name, (near, _) in _MADE.items()}
+EXHAUSTIVE = {name: every for name, (_, every) in _MADE.items()}
