@@ -21,7 +21,7 @@ __all__ = ["MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 STATUS = {
-    0: "certified local maximum",
+    0: "local maximum, certified",
     1: (
         "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
         "method='squarem' may go further; the best point is returned"
@@ -331,12 +331,18 @@ class MixtureFit(Result, MixtureDistribution, _Components):
     n_used, n_dropped, n_components : int
         Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
     hits : int
-        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; more where all
-        collapse) and counts those that agreed with one of them after the short run, the other methods climb from all.
+        Starts known to have ended within 1e-6 of the best; "newton" climbs from 4 starts (5 from K = 3 on; 8 and 10 of fewer than
+        512 distinct values; more where all collapse) and counts those that agreed with one of them after the short run, the other
+        methods climb from all.
     runner_up : float
         The next certified log-likelihood (with a prior: objective), NaN if none was seen.
+    gap : float
+        The largest gain of the log-likelihood that was found by giving weight to one more admissible component, on a grid of
+        places and widths, the others as they are. It says what the search may have left, and certifies nothing: with a free
+        dispersion the likelihood has no upper bound. NaN of methods other than "newton".
     n_starts, n_climbed, n_singular : int
-        Starts; those that were climbed from, or taken for one that was; those that collapsed, before a climb or in it.
+        Starts, drawn and by the gradient function; those that were climbed from, or taken for one that was; those that collapsed,
+        before a climb or in it.
     se : dict
         Standard errors of "weights" and of the entries of `parameters`, by their names; empty unless asked for.
     cov : numpy.ndarray, shape (3 K, 3 K)
@@ -365,6 +371,7 @@ class MixtureFit(Result, MixtureDistribution, _Components):
     n_components: int
     hits: int
     runner_up: float
+    gap: float
     n_singular: int
     n_climbed: int
     n_starts: int
@@ -507,6 +514,7 @@ class MixtureBatch(Result, _Components):
     n_components: NDArray
     hits: NDArray
     runner_up: NDArray
+    gap: NDArray
     n_singular: NDArray
     n_climbed: NDArray
     n_starts: NDArray
@@ -551,8 +559,9 @@ class MixtureBatch(Result, _Components):
         if status > 4:
             return self.notes.get(i, STATUS[status])
         found = ""
-        if status == 0:
-            found = f", found by {self.hits[i]} of {self.n_climbed[i]} starts climbed ({self.n_starts[i]} drawn)"
+        if status == 0 and self.n_starts[i] > 1:
+            reached = f"reached by {self.hits[i]} of the {self.n_climbed[i]} that were climbed from"
+            found = f"; the best of {self.n_starts[i]} starts, {reached}"
         return STATUS[status] + found + (f"; {self.notes[i]}" if i in self.notes else "")
 
     def __getitem__(self, i: int) -> MixtureFit:
