@@ -31,9 +31,9 @@ from numbastats.mixture.arguments import (
 from numbastats.mixture.families import family_of
 from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
-from numbastats.mixture.results import MixtureBatch, MixtureFit
+from numbastats.mixture.results import LikelihoodRatio, MixtureBatch, MixtureFit
 
-__all__ = ["fit", "fit_many"]
+__all__ = ["fit", "fit_many", "likelihood_ratio"]
 
 
 @names_ours
@@ -305,3 +305,86 @@ def fit(
     if errors == "raise" and 5 <= batch.status[0] <= 8:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
     return batch[0]
+
+
+def likelihood_ratio(
+    x: ArrayLike,
+    n_components: int,
+    *,
+    family: str | tuple[str, float] | None = None,
+    n_boot: int = 199,
+    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
+    **options: Any,
+) -> LikelihoodRatio:
+    """Test K components against K + 1 by the parametric bootstrap of the likelihood ratio.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        NaN and masked values are missing.
+    n_components : int
+        K, of the null hypothesis.
+    family : str or tuple
+        Required: one of the families of `fit_many`.
+    n_boot : int
+        Data sets of the size of x that are drawn from the fit of K components, and fitted with K and K + 1.
+    rng : None, int, SeedSequence or Generator
+    **options
+        Those of `fit_many`, but for weights and what chooses K.
+
+    Returns
+    -------
+    LikelihoodRatio
+
+    Raises
+    ------
+    TypeError, ValueError
+        For bad options; for data of which the fit with K or K + 1 components has another status than 0 or 2 (a redundant
+        component, whose gain is 0), with what that means; where fewer than half of the draws have such fits.
+
+    Notes
+    -----
+    Regularity fails at K components, where the weight of another is 0, so that the statistic is not chi-squared. Under the null
+    hypothesis the p-value is uniform on the multiples of 1/(B + 1), but for the estimate of the null's parameters. Draws are not
+    rounded as the data may be.
+
+    References
+    ----------
+    G. McLachlan, "On bootstrapping the likelihood ratio test statistic for the number of components in a normal mixture", Applied
+    Statistics 36 (1987).
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> rng = np.random.default_rng(1)
+    >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
+    >>> test = ns.mixture.likelihood_ratio(x, 1, family="normal", n_boot=99, rng=0)
+    >>> test.statistic > 200, test.pvalue
+    (True, 0.01)
+    """
+    if np.ndim(n_components) or not hasattr(n_components, "__index__"):
+        raise ValueError(f"n_components={n_components!r} is not one number of components; pass the K of the null hypothesis")
+    if n_boot != int(n_boot) or n_boot < 1:
+        raise ValueError(f"n_boot={n_boot!r} is not a number of draws; use an integer >= 1, such as 199")
+    if "weights" in options:
+        raise TypeError("likelihood_ratio takes no weights, with which a draw has no size; pass repeated values")
+    K, key = int(n_components), int(normalise_rng(rng))
+    options |= {"family": family, "rng": key}
+    null, more = (fit(x, k, **options) for k in (K, K + 1))
+    for found in (null, more):
+        if found.status not in (0, 2):
+            raise ValueError(
+                f"the fit with {found.n_components} components has status {found.status}: {found.message}. The test needs "
+                "certified or redundant components; use fewer components or a prior"
+            )
+    sets = null.rvs((int(n_boot), null.n_used), rng=np.random.SeedSequence([key, 1]))
+    small, large = (fit_many(sets, k, **options) for k in (K, K + 1))
+    good = np.isin(small.status, (0, 2)) & np.isin(large.status, (0, 2))
+    if good.sum() < 0.5 * n_boot:
+        raise ValueError(
+            f"of {n_boot} draws from the null only {good.sum()} have fits of statuses 0 or 2 with {K} and {K + 1} components; "
+            "use prior={'n0': 1}, under which no component collapses"
+        )
+    statistic, simulated = 2.0 * (more.loglik - null.loglik), 2.0 * (large.loglik - small.loglik)[good]
+    exceeding = int(np.sum(simulated >= statistic))
+    return LikelihoodRatio(statistic, (1.0 + exceeding) / (1.0 + simulated.size), simulated, int(n_boot - good.sum()), null, more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,10 @@ from numbastats._core.results import Result, Table
 from numbastats.mixture import functions
 from numbastats.mixture.families import family_of
 
-__all__ = ["MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
+if TYPE_CHECKING:
+    from numbastats.distributions import Distribution
+
+__all__ = ["LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -387,6 +390,36 @@ class MixtureFit(Result, MixtureDistribution, _Components):
         two = family_of(self.family).two
         return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
 
+    @property
+    def distribution(self) -> Distribution:
+        """The fitted mixture as a distribution of `numbastats.distributions`, to be composed further.
+
+        Returns
+        -------
+        numbastats.distributions.Mixture
+            Whose ``params.components`` are distributions of the family, each with a `to_scipy`.
+
+        Raises
+        ------
+        TypeError
+            For counts and reciprocal inverse Gaussian components, which have no class there.
+        ValueError
+            Where the fit has no parameters.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
+        >>> fit.distribution, round(float(fit.distribution.skewness()), 6)
+        (Mixture([Exponential(loc=0.0, scale=3.0)], weights=[1.0]), 2.0)
+        """
+        from numbastats.distributions import Mixture
+
+        model = self._distribution()
+        family, params = family_of(self.family), self.params.T.tolist()
+        parts = [family.component(m, p) for m, p in zip(model["centres"].tolist(), params, strict=True)]
+        return Mixture(parts, model["weights"] / model["weights"].sum())
+
     def _headline(self) -> str:
         return (
             f"family {self.family!r}, {self.n_components} components, {self.n_used} values, log-likelihood {self.loglik:.8g}, "
@@ -583,3 +616,48 @@ class MixtureBatch(Result, _Components):
                 v = getattr(self, field.name)[i]
                 values[field.name] = v[..., :K] if np.ndim(v) else v.item()
         return MixtureFit(**values)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class LikelihoodRatio(Result):
+    """Bootstrap test of K components against K + 1, by `likelihood_ratio`.
+
+    Attributes
+    ----------
+    statistic : float
+        Twice the gain of the log-likelihood by one component more.
+    pvalue : float
+        (1 + number of simulated statistics that are not less) / (1 + number of simulated statistics).
+    simulated : numpy.ndarray
+        Statistics of data drawn from `null`, of which both fits have status 0, or 2 for a redundant component.
+    n_failed : int
+        Draws without such fits, such as inadmissible ones; they do not count.
+    null, alternative : MixtureFit
+        With K components and K + 1.
+    """
+
+    statistic: float
+    pvalue: float
+    simulated: NDArray
+    n_failed: int
+    null: MixtureFit
+    alternative: MixtureFit
+
+    def _headline(self) -> str:
+        failed = f", {self.n_failed} draws without admissible fits left out" if self.n_failed else ""
+        return (
+            f"{self.null.n_components} components against {self.alternative.n_components} of family {self.null.family!r}: "
+            f"statistic {self.statistic:.5g}, p = {self.pvalue:.3g} by {self.simulated.size} draws{failed}"
+        )
+
+    def summary(self) -> Table:
+        """Quantiles of the simulated statistics beside the one of the data.
+
+        Returns
+        -------
+        Table
+            A dict of columns: "statistic", "pvalue", "simulated_median", "simulated_95".
+        """
+        median, high = np.quantile(self.simulated, [0.5, 0.95])
+        row = {"statistic": self.statistic, "pvalue": self.pvalue, "simulated_median": median, "simulated_95": high}
+        return Table({name: np.array([value]) for name, value in row.items()})
