@@ -195,7 +195,7 @@ def _climbed(p, K):
     """How many of the best starts of each data set are climbed from: more where its observations are few."""
     if K == 1:
         return np.full(p.info.size, 3 if p.family.latent else 1)
-    return np.where(p.lengths < 512, *((8, 4) if K == 2 else (10, 5)))
+    return np.where(p.lengths < 512, *((8, 3) if K == 2 else (10, 5)))
 
 
 def _starts(p, info, K, R, given, ll, flag, options):

@@ -334,7 +334,7 @@ class MixtureFit(Result, MixtureDistribution, _Components):
     n_used, n_dropped, n_components : int
         Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
     hits : int
-        Starts known to have ended within 1e-6 of the best; "newton" climbs from 4 starts (5 from K = 3 on; 8 and 10 of fewer than
+        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; 8 and 10 of fewer than
         512 distinct values; more where all collapse) and counts those that agreed with one of them after the short run, the other
         methods climb from all.
     runner_up : float

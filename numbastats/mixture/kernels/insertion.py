@@ -19,7 +19,7 @@ from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels.passes import FAST, LANES
 from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type
 from numbastats.scalar import mixture as fam
-from numbastats.scalar.elementary import exp, exp_neg, log
+from numbastats.scalar.elementary import exp_neg, log
 from numbastats.scalar.search import lower_bound
 
 __all__ = ["GRID", "INSERTION", "MOST", "PEAKS", "Grid", "Room"]
@@ -90,7 +90,7 @@ def _sums(a, b, c, x, y, w, logs):
     """Sums of w (r - 1) and w (r - 1)^2 with the ratio r of the component's density to the mixture's."""
     s1, s2 = 0.0, 0.0
     for j in range(x.size):
-        r = exp(min(a + b * x[j] + c * y[j] - logs[j], 200.0)) - 1.0
+        r = exp_neg(min(a + b * x[j] + c * y[j] - logs[j], 200.0)) - 1.0
         s1 += w[j] * r
         s2 += w[j] * r * r
     return s1, s2
@@ -146,7 +146,7 @@ def _line(share, a, b, c, x, y, w, logs):
     """Derivative of the log-likelihood in the share of the component, and minus the second."""
     first, second = 0.0, 0.0
     for j in range(x.size):
-        r = exp(min(a + b * x[j] + c * y[j] - logs[j], 200.0)) - 1.0
+        r = exp_neg(min(a + b * x[j] + c * y[j] - logs[j], 200.0)) - 1.0
         e = r / (1.0 + share * r)
         first += w[j] * e
         second += w[j] * e * e
@@ -158,7 +158,7 @@ def _gain(share, a, b, c, x, y, w, logs):
     """Gain of the log-likelihood by that share of the component."""
     total = 0.0
     for j in range(x.size):
-        r = exp(min(a + b * x[j] + c * y[j] - logs[j], 200.0)) - 1.0
+        r = exp_neg(min(a + b * x[j] + c * y[j] - logs[j], 200.0)) - 1.0
         total += w[j] * log(1.0 + share * r)
     return total
 
@@ -172,7 +172,9 @@ def _search(i, cells, logs, grid, info, ends, one):
     share, least = 0.1, min(0.5, grid.fewest / info.mass)
     for _ in range(STEPS):
         first, second = _line(share, a, b, c, x, y, w, logs)
-        share = min(max(share + first / second, least), 0.95)
+        before, share = share, min(max(share + first / second, least), 0.95)
+        if abs(share - before) < 1e-3 * share:  # the error is squared in each step
+            break
     one[0] = _gain(share, a, b, c, x, y, w, logs)
     one[1], one[2], one[3] = share, m, v
 
