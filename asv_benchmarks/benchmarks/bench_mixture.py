@@ -407,6 +407,18 @@ def gpu_starts(rng, dtype, n, edges):
     return inputs, [np.ones((p.info.size, 3, 3, 2)), np.zeros((p.info.size, 3), np.int64)]
 
 
+def gpu_insertion(rng, dtype, n, edges):
+    p, _ = prepared(_gpu_sets(n))
+    D, cells = p.info.size, int(np.diff(p.cells.off).max())
+    P = np.empty((D, 3, 2))
+    for d in range(D):
+        kernels.on_host.set_coefficients(P[d], _start(2), p.family.base, 1.0, p.info["centre"][d])
+    grid = kernels.insertion.Grid(0, 1.0, 0.015, 2.5, 0)
+    room = np.zeros((D, cells)), np.zeros((D, kernels.insertion.GRID)), np.zeros((D, kernels.insertion.PEAKS, 4))
+    inputs = [p.cells, p.q, p.info, np.arange(D), grid, P]
+    return inputs, [kernels.insertion.Room(*room), np.zeros((D, kernels.insertion.MOST, 4))]
+
+
 def _at_newton(D, start, **fields):
     """States of climbs in the midst of Newton's method, at given parameters."""
     state = engine.begin(D, options().settings(family_of("inverse_gaussian")))
@@ -506,6 +518,7 @@ GPU_MAKERS = {
     **_LATENT,
     "mixture.prepare": gpu_prepare,
     "mixture.starts": gpu_starts,
+    "mixture.insertion": gpu_insertion,
     **{f"mixture.pass_{K}": functools.partial(gpu_pass, K=5 if K == "any" else K) for K in (1, 2, 3, 4, "any")},
     **{f"mixture.sums_{K}": functools.partial(gpu_sums, K=5 if K == "any" else K) for K in (1, 2, 3, 4, "any")},
     "mixture.advance": gpu_advance,
@@ -521,6 +534,7 @@ GPU_BOUNDS = {
     **{name: dict(ulp=65536.0 if "pass" in name else 4096.0, floor=1.0, why=_ORDER) for name in _LATENT},
     "mixture.prepare": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums"),
     "mixture.starts": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}, three EM steps; 5e6 ulp are 1e-9"),
+    "mixture.insertion": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}; 5e6 ulp are 1e-9"),
     "mixture.pass_*": _PASS,
     "mixture.advance*": _STEP,
     "mixture.sums_*": dict(ulp=65536.0, floor=1.0, why=f"{_ORDER}; 65536 ulp are 1.5e-11"),

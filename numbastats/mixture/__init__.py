@@ -10,12 +10,13 @@
 
 from numbastats.mixture.distributed import combine, em_update, partial_stats
 from numbastats.mixture.estimator import Mixture
-from numbastats.mixture.fitting import fit, fit_many
+from numbastats.mixture.fitting import fit, fit_many, likelihood_ratio
 from numbastats.mixture.functions import cdf, isf, logpdf, pdf, ppf, responsibilities, rvs, sf
 from numbastats.mixture.paper import bulkem
-from numbastats.mixture.results import MixtureBatch, MixtureFit
+from numbastats.mixture.results import LikelihoodRatio, MixtureBatch, MixtureFit
 
 __all__ = [
+    "LikelihoodRatio",
     "Mixture",
     "MixtureBatch",
     "MixtureFit",
@@ -26,6 +27,7 @@ __all__ = [
     "fit",
     "fit_many",
     "isf",
+    "likelihood_ratio",
     "logpdf",
     "partial_stats",
     "pdf",

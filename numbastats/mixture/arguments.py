@@ -14,6 +14,7 @@ from numbastats._core.groups import labelled_sets, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
+from numbastats._core.slabs import SLAB, cuts
 from numbastats.mixture.families import family_of
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
@@ -64,7 +65,7 @@ METHODS = {"newton": c.NEWTON, "squarem": c.SQUAREM, "em": c.EM, "bulkem": c.BUL
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What a fit is asked for; `n_init` None means 30, 60, 100 starts for up to 2, 3, more components."""
+    """What a fit is asked for; `n_init` None means 30 starts, 60 and 100 for 3 and more components where it is not "newton"."""
 
     method: str
     starts: str
@@ -88,7 +89,9 @@ class Options:
         """Starts per data set."""
         if K == 1:
             return 1
-        return self.n_init if self.n_init is not None else 30 if K == 2 else 60 if K == 3 else 100
+        if self.n_init is not None:
+            return self.n_init
+        return 30 if K == 2 or self.method == "newton" else 60 if K == 3 else 100
 
     def settings(self, family):
         """Settings of the climb kernels, double precision."""
@@ -394,7 +397,7 @@ class Data:
     power : numpy.ndarray, shape (D,)
         Powers of two that bring the largest |y| near 1.
     factor : numpy.ndarray, shape (D,)
-        What turns true values of g(x) into ``power * y``.
+        What turns true values of g(x) into ``power * y``; negative of a data set that is mirrored.
     counts : numpy.ndarray of int64, shape (D,), optional
         Numbers of observations, where equal ones stand as one value with the sum of their weights.
     """
@@ -568,10 +571,33 @@ def arrange(values, family, threads=1) -> Data:
         _sort(y, w, off, threads)
         power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
     y, w, off, counts = _tied(y, w, off)
+    if family.base == fam.GAUSSIAN:
+        factor = np.where(_turned(y, w, off, power), -factor, factor)
     unit = None if w is None else _per_set(w != 1.0, off) == 0
     spare = D == 1 and not family.discrete and family.base != fam.FIXED_GAMMA
     w = np.ones(y.size) if w is None else w
     return Data(y, w, off, unit, dropped, status, notes, power, factor, counts, spare)
+
+
+def _turned(y, w, off, power):
+    """Which data sets are skewed to the left: these are mirrored in place, so that the fit of -x is that of x mirrored."""
+    turned = np.zeros(off.size - 1, bool)
+    for d in np.flatnonzero(np.diff(off)):
+        a, b = off[d], off[d + 1]
+        if _third_moment(y[a:b], None if w is None else w[a:b], power[d]) < 0.0:
+            turned[d], y[a:b] = True, -y[a:b][::-1]
+            if w is not None:
+                w[a:b] = w[a:b][::-1].copy()
+    return turned
+
+
+def _third_moment(y, w, power):
+    """Sum of the cubes of the deviations from the mean, by slabs."""
+    mean, total = power * np.average(y, weights=w), 0.0
+    for a, b in cuts(y.size, SLAB):
+        e = y[a:b] * power - mean
+        total += np.sum(e * e * e if w is None else w[a:b] * (e * e * e))
+    return total
 
 
 def _tied(y, w, off):

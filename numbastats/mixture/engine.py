@@ -17,13 +17,14 @@ from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import kernels as k
 from numbastats.mixture.arguments import KINDS, Options, arrange
 from numbastats.mixture.criteria import criteria, free_parameters
-from numbastats.mixture.families import Family
+from numbastats.mixture.density import latent_numbers
+from numbastats.mixture.families import Family, excess
 from numbastats.mixture.information import covariances
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
 from numbastats.mixture.kernels.records import STATE, STATISTICS, Series, Work
 from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
-from numbastats.mixture.selection import Result, admissible, best_few, choose, split_starts
+from numbastats.mixture.selection import NARROW, Result, admissible, best_few, choose, merged
 from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
 
@@ -32,9 +33,11 @@ __all__ = ["Job", "Prepared", "assemble", "fit_k", "pairwise_sum", "prepare", "r
 IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
 CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
 LARGE = 4 * CHUNK  # observations from which the passes over one data set are parallel and the host drives them
+EXCHANGES = 2  # of components of a fit, at most
+CHAIN = 6  # components up to which fits with fewer than are asked for are made, to start from
 ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
-_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up")
+_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "gap")
 _PER_FIT += ("n_singular", "n_climbed", "n_starts")
 _LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
 
@@ -146,13 +149,13 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     return prepared
 
 
-def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
-    """Best optimum with K components for every data set of a chunk."""
+def fit_k(p, K, options, given=None, keep_starts=False, drawn=True) -> Result:
+    """Best optimum with K components for every data set of a chunk, from drawn starts beside or instead of the given ones."""
     D, family = p.info.size, p.family
     q = len(family.parameters)
     newton = options.method == "newton"
-    R = options.n_starts(K) if given is None else given.shape[1]
-    if given is None and K == 1 and family.latent:
+    R = options.n_starts(K) if drawn else 0
+    if drawn and K == 1 and family.latent:
         R = 12  # the same but for the parameters that come with the latent variable
     enough = p.info["distinct"] >= (q + 1) * K - 1
     if options.prior_d is None:
@@ -160,48 +163,55 @@ def fit_k(p, K, options, given=None, keep_starts=False) -> Result:
         info["prior_d"] /= K * K if family.base != fam.GAMMA else 1.0
     else:
         info = p.info
-    par = np.ones((D, R, 3, K)) if given is None else np.ascontiguousarray(given, np.float64)
-    start_ll, flag = np.full((D, R), -math.inf), np.zeros((D, R), np.int64)
-    if D and R:
-        par = _starts(p, info, K, R, par, start_ll, flag, options, given is not None)
+    given = np.empty((D, 0, family.rows, K)) if given is None else given
+    start_ll, flag = np.full((D, R + given.shape[1]), -math.inf), np.zeros((D, R + given.shape[1]), np.int64)
+    par = _starts(p, info, K, R, given, start_ll, flag, options)
     first = par.copy() if keep_starts or options.method == "bulkem" else None
     usable = (flag == 0) & enough[:, None]
     climbs: list = []
     while not climbs or usable.any():  # the next best of data sets whose climbs all collapsed or are inadmissible
         if newton:
-            owner, start, covered = best_few(
-                start_ll, par, usable, min((3 if family.latent else 1) if K == 1 else 3 if K == 2 else 5, R)
-            )
+            owner, start, covered = best_few(start_ll, par, usable, _climbed(p, K))
         else:
             owner, start = np.nonzero(usable)
             covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
         points, outcome, hess = climb(p, info, np.ascontiguousarray(owner), par[owner, start], options)
-        climbs.append((owner, start, covered, points, outcome, hess))
-        good = (outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"]) & admissible(p, owner, points, options)
+        keeps = admissible(p, owner, points, options)
+        climbs.append((owner, start, covered, points, outcome, hess, keeps))
+        good = (outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"]) & keeps
         usable[owner[good]] = False
-    owner, start, covered, points, outcome, hess = map(np.concatenate, zip(*climbs, strict=True))
-    result = choose(p, K, q, owner, points, outcome, hess, covered, options, enough)
-    result.n_starts[:] = R
-    result.n_singular += ((flag != 0) & enough[:, None]).sum(axis=1)
+    owner, start, covered, points, outcome, hess, keeps = map(np.concatenate, zip(*climbs, strict=True))
+    result = choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enough)
+    there = np.ones(flag.shape, bool)
+    there[:, R:] = np.isfinite(given[:, :, 0]).all(axis=2)  # of the given ones those that are starts
+    result.n_starts[:] = there.sum(axis=1)
+    result.n_singular += ((flag != 0) & there & enough[:, None]).sum(axis=1)
     if first is not None:
         result.starts = (first, owner, start, points, outcome)
     return result
 
 
-def _starts(p, info, K, R, par, ll, flag, options, given):
-    """Start values and a few EM passes on the cells: fills `par`, the objective `ll` before the last pass, and `flag`.
+def _climbed(p, K):
+    """How many of the best starts of each data set are climbed from: more where its observations are few."""
+    if K == 1:
+        return np.full(p.info.size, 3 if p.family.latent else 1)
+    return np.where(p.lengths < 512, *((8, 3) if K == 2 else (10, 5)))
 
-    Returns the start values.
+
+def _starts(p, info, K, R, given, ll, flag, options):
+    """Start values and a few EM passes on the cells: fills the objective `ll` before the last pass, and `flag`.
+
+    Returns the start values: R that are drawn, then the given ones.
     """
-    kinds = (GIVEN,) if given else (QUANTILE_CUTS,) if K == 1 else KINDS[options.starts]
-    kinds, family = np.resize(np.array(kinds, np.int64), R), p.family.base
+    family = p.family.base
+    kinds = np.resize(np.array((QUANTILE_CUTS,) if K == 1 else KINDS[options.starts], np.int64), R)
+    kinds = np.concatenate([kinds, np.full(given.shape[1], GIVEN, np.int64)])
     key = Key(stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family), *options.key)
-    base = np.ascontiguousarray(par[:, :, :3])
+    base = np.concatenate([np.ones((p.info.size, R, 3, K)), given[:, :, :3]], axis=1)
+    if not base.size:
+        return base
     run(k.STARTS, [p.cells, p.q, info, p.ids, kinds, family, key, base, flag], ll.size, options, (7, 8), threads=1, cost=2000.0)
-    if p.family.latent:
-        par = np.concatenate([base, par[:, :, 3:]], axis=2) if given else p.family.begun(base)
-    else:
-        par = base
+    par = base if not p.family.latent else np.concatenate([p.family.begun(base[:, :R]), given], axis=1)
     if options.method != "newton" or (K == 1 and not p.family.latent):
         return par
     settings = options.settings(p.family)
@@ -209,6 +219,7 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
     rounds = [(p.cells, np.where(few, 15, 10))]
     if options.precision != "double":  # ranked, and moved once more, in double precision
         rounds = [(narrow(p.cells), rounds[0][1]), (p.cells, 1)]
+    R = par.shape[1]
     owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, par.shape[2], K)
     good, drawn = flag == c.OK, par.copy() if len(rounds) > 1 else par
     for i, (cells, passes) in enumerate(rounds):
@@ -225,6 +236,66 @@ def _starts(p, info, K, R, par, ll, flag, options, given):
         flag[:] = state["status"].reshape(flag.shape)
     ll[:] = np.where(flag == c.OK, state["objective"].reshape(flag.shape), -math.inf)
     return par
+
+
+def exchange(p, r, wanted, options):
+    """Take each component out of the fits of data sets `wanted`, put one in at maxima of the gradient function, and climb.
+
+    `r` is changed where that finds a better fit; returns for which of the wanted ones.
+    """
+    D, rows, K = r.par.shape
+    others = np.array([[j for j in range(K) if j != out] for out in range(K)])
+    par = r.par[wanted][:, :, others].transpose(0, 2, 1, 3).reshape(wanted.size * K, rows, K - 1)
+    par[:, 0] /= par[:, 0].sum(axis=1, keepdims=True)
+    found = insertions(p, np.repeat(wanted, K), par, options)[0]
+    starts = np.full((D, K * found.shape[1], rows, K), np.nan)
+    starts[wanted] = found.reshape(wanted.size, -1, rows, K)
+    return merged(r, fit_k(p, K, options, starts, drawn=False))[wanted]
+
+
+def insertions(p, owner, par, options):
+    """Mixtures `par` (M, rows, K) of data sets `owner`, each with one component more at a maximum of the gradient function.
+
+    Returns starts (M, S, rows, K + 1), NaN where there are fewer, and the largest gain of the log-likelihood among them.
+    """
+    family, K, M = p.family, par.shape[2], owner.size
+    cells = np.diff(p.cells.off if isinstance(p.cells.off, np.ndarray) else p.cells.off.copy_to_host())
+    P, logs = np.zeros((M, 3, K)), np.zeros((M, max(cells.max(initial=1), 1)))
+    usable = np.isfinite(par).all(axis=(1, 2))
+    for item in np.flatnonzero(usable):
+        if family.latent:
+            logs[item, : cells[owner[item]]] = _latent_logs(p, owner[item], par[item])
+        else:
+            k.on_host.set_coefficients(P[item], par[item], family.base, float(family.shape), p.info["centre"][owner[item]])
+    found = np.full((M, k.insertion.MOST, 4), np.nan)
+    use = np.flatnonzero(usable)
+    if use.size:
+        narrowest = NARROW if options.min_sd_ratio is None else max(options.min_sd_ratio, 1e-3)
+        grid = k.insertion.Grid(family.base, float(family.shape), narrowest, options.min_count, int(family.latent))
+        room = k.insertion.Room(logs[use], np.zeros((use.size, k.insertion.GRID)), np.zeros((use.size, k.insertion.PEAKS, 4)))
+        args = [p.cells, p.q, p.info, owner[use], grid, P[use], room, found[use]]
+        run(k.INSERTION, args, use.size, options, (7,), cost=2e5)
+        found[use] = args[7]
+    gain, share, m, v = np.moveaxis(found, 2, 0)
+    new = np.stack([share, m, v], axis=2)[..., None]
+    if family.latent:  # the best three with each value of what comes with the latent variable
+        new = family.begun(np.tile(new[:, :3], (1, 4, 1, 1)))
+    old = np.repeat(par[:, None], new.shape[1], axis=1)
+    out = np.concatenate([old, new], axis=3)
+    out[:, :, 0, :-1] *= 1.0 - new[:, :, 0]
+    return out, np.where(usable, np.fmax(gain[:, 0], 0.0), np.nan)
+
+
+def _latent_logs(p, d, par):
+    """Logarithms of the density of a mixture at the cells of a data set, relative to what its base family leaves out."""
+    x = p.cells.t1 if isinstance(p.cells.t1, np.ndarray) else p.cells.t1.copy_to_host()
+    x = np.ascontiguousarray(x[p.cells.off[d] : p.cells.off[d + 1]])
+    c, out = p.info["centre"][d], np.empty(x.size)
+    P = latent_numbers(p.family, par, c)
+    k.LATENT_SCORES[p.family.code].serial(x, P, out, np.empty((0, x.size)), np.empty((0, 5, x.size)))
+    if p.family.discrete:  # by which count_base differs from the log probability of the mean c
+        out += excess(x + c, np.full(x.size, c))
+    return out
 
 
 def narrow(series):
@@ -390,10 +461,7 @@ class Job:
         ids = np.arange(self.first + lo, self.first + lo + D)
         p = prepare(data, 0, D, ids, family, options, options.method == "newton")
         given = None if starts is None else scaled_starts(starts, p)
-        results = [fit_k(p, K, options, given, self.keep_starts) for K in self.candidates]
-        for j in range(1, len(results) if self.per_set is None and options.method != "bulkem" else 0):
-            if self.candidates[j] == self.candidates[j - 1] + 1:
-                self._split(data, ids, results[j - 1], results[j], p if D == 1 else None)
+        results = self._climb_up(p, given)
         values_of_criterion = criteria(options.criterion, p, results)
         pick = self._picked(results, values_of_criterion, lo)
         out = self._chosen(p, results, pick)
@@ -411,6 +479,28 @@ class Job:
         out["mass"] = p.info["mass"]
         out["starts"] = [_kept(r, p) for r in results] if self.keep_starts else []
         return out
+
+    def _climb_up(self, p, given):
+        """The fits with each number of components, from the best with one less where `method` is "newton"."""
+        options, every = self.options, np.arange(p.info.size)
+        if options.method != "newton":
+            return [fit_k(p, K, options, given, self.keep_starts, drawn=given is None) for K in self.candidates]
+        if given is not None:
+            found = fit_k(p, self.candidates[0], options, given, self.keep_starts, drawn=False)
+            found.gap = insertions(p, every, found.par, options)[1]
+            return [found]
+        found, starts = {}, None
+        for K in range(1, max(self.candidates) + 1):
+            if K not in self.candidates and K >= CHAIN:
+                starts = None
+                continue
+            found[K] = fit_k(p, K, options, starts, self.keep_starts)
+            wanted = every
+            for _ in range(EXCHANGES if K > 2 else 0):
+                if wanted.size:
+                    wanted = wanted[exchange(p, found[K], wanted, options)]
+            starts, found[K].gap = insertions(p, every, found[K].par, options)
+        return [found[K] for K in self.candidates]
 
     def _picked(self, results, values, lo):
         """Which number of components each data set gets: as prescribed, or by the criterion among admissible fits."""
@@ -461,24 +551,6 @@ class Job:
             se = se.reshape(D, size, width)
             out["se"] = {name: se[:, q] for q, name in enumerate(("weights", *family.parameters))}
         return out
-
-    def _split(self, data, ids, fewer, more, one):
-        """Where K components are no better than K - 1: starts that split each component of the K - 1 in two.
-
-        `one` is the data set as it is prepared, where it is the only one.
-        """
-        with np.errstate(invalid="ignore"):
-            worse = ~(more.loglik >= fewer.loglik - 1e-6) & np.isfinite(fewer.loglik) & (more.status != 5)
-        for d in np.nonzero(worse)[0]:
-            p = one or prepare(data, d, d + 1, ids, self.family, self.options, self.options.method == "newton")
-            starts = split_starts(fewer.par[d], self.family)
-            again = fit_k(p, starts.shape[3], self.options, starts)
-            more.n_passes[d] += again.n_passes[0]
-            if again.status[0] in (0, 1, 2, 4) and not again.loglik[0] <= more.loglik[d]:
-                again.n_passes[0] = more.n_passes[d]
-                for field in dataclasses.fields(more):
-                    if field.name != "starts":
-                        getattr(more, field.name)[d] = getattr(again, field.name)[0]
 
 
 def _kept(r, p):
@@ -544,7 +616,7 @@ def assemble(parts, data, family, candidates, done):
     row = np.full(width, np.nan)
     values = {name: joined(name, row) for name in ("weights", "centres")}
     values["params"] = joined("params", np.full((2, width), np.nan) if family.third else row)
-    for name in ("loglik", "objective", "runner_up", "decrement", "min_eig"):
+    for name in ("loglik", "objective", "runner_up", "decrement", "min_eig", "gap"):
         values[name] = joined(name, np.nan)
     for name in ("n_iter", "n_passes", "hits", "n_singular", "n_climbed", "n_starts", "n_used"):
         values[name] = joined(name, np.int64(0))

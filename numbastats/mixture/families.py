@@ -258,6 +258,34 @@ class Family:
             return np.stack([par[:, :, 0], m - np.sqrt(v) * _skew_shift(s), v, s], axis=2)
         return np.stack([par[:, :, 0], m, np.broadcast_to(np.array([1.0, 4.0, 16.0])[turn % 3] * (0.5 + m), v.shape)], axis=2)
 
+    def component(self, m, p):
+        """One component as a distribution of `numbastats.distributions`."""
+        from numbastats import distributions as D
+
+        make = {
+            "normal": lambda: D.Normal(m, math.sqrt(p)),
+            "inverse_gaussian": lambda: D.InverseGaussian(m, p),
+            "gamma": lambda: (
+                D.Gamma(self.shape, scale=m / self.shape) if self.base == fam.FIXED_GAMMA else D.Gamma(p, scale=m / p)
+            ),
+            "lognormal": lambda: D.Lognormal(math.sqrt(p), scale=math.exp(m)),
+            "inverse_gamma": lambda: D.InverseGamma(p, scale=p / m),
+            "exponential": lambda: D.Exponential(scale=m),
+            "rayleigh": lambda: D.Rayleigh(scale=math.sqrt(m)),
+            "maxwell": lambda: D.Maxwell(scale=math.sqrt(m / 3.0)),
+            "half_normal": lambda: D.HalfNormal(scale=math.sqrt(m)),
+            "student_t": lambda: D.StudentT(p[1], m, p[0]),
+            "skew_normal": lambda: D.SkewNormal(p[1], m, p[0]),
+            "weibull": lambda: D.Weibull(self.constant, scale=m ** (1.0 / self.constant)),
+            "pareto": lambda: D.Pareto(1.0 / m, scale=self.constant),
+        }.get(self.name)
+        if make is None:
+            raise TypeError(
+                f"family={self.label!r} has no class in numbastats.distributions; the fit's own pdf, cdf, ppf and rvs are those "
+                "of the mixture"
+            )
+        return make()
+
     def logit_size(self, m, v, c):
         """Size of the terms A and B t1 + C t2 about the centre c, whose difference is a component's logit, or of its rounding."""
         e = np.abs(c - m)

@@ -31,9 +31,9 @@ from numbastats.mixture.arguments import (
 from numbastats.mixture.families import family_of
 from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
-from numbastats.mixture.results import MixtureBatch, MixtureFit
+from numbastats.mixture.results import LikelihoodRatio, MixtureBatch, MixtureFit
 
-__all__ = ["fit", "fit_many"]
+__all__ = ["fit", "fit_many", "likelihood_ratio"]
 
 
 @names_ours
@@ -79,8 +79,7 @@ def fit_many(  # noqa: PLR0913
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0 to 2). A
         `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
-        criterion, a number with which every start collapsed. Where K components do
-        worse than K - 1, starts that split a component are added.
+        criterion, a number with which every start collapsed.
     family : str or tuple
         Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal".
         Poisson and geometric counts start at 0; NumPy's geometric draws start at 1. Distributions on (0, inf) refuse zeros,
@@ -97,7 +96,8 @@ def fit_many(  # noqa: PLR0913
         1/n, a UserWarning says so. Masked ones count as 0. With the keys of the data, in any
         order, or without keys, in the order of the data.
     n_init : int, optional
-        Starts per data set; by default 30, 60, 100 for up to 2, 3, more components.
+        Drawn starts per data set; by default 30, and 60, 100 for 3, more components where `method` is not "newton". With "newton"
+        and no `init_params`, starts at the maxima of the gradient function join them (see Notes).
     starts : {"portfolio", "subset", "quantile", "kmeans++"}
         Three observations per component, random quantile cuts, k-means++ cuts, or a third of each.
     init_params : array, shape (D, R, 3, K), optional
@@ -154,8 +154,12 @@ def fit_many(  # noqa: PLR0913
     Notes
     -----
     A fit with status 0 is a maximum: Newton's decrement is below `tol`, minus the Hessian is positive definite. The global
-    maximum cannot be proved; `hits` and `runner_up` tell how the starts agreed. On 24 public cases with references of 25 digits
-    the log-likelihood is within 1e-13 relative and the parameters within 2e-11.
+    maximum cannot be proved; `hits` and `runner_up` tell how the starts agreed. With "newton" a fit of K components begins also
+    from the best fit of K - 1 (of up to 6, or where K - 1 is a candidate, too), with components at the maxima of the gradient
+    function, the derivative of the log-likelihood as a component is given weight; from K = 3 on the components of the fit are
+    then taken out and put in again so, at most twice. The fit of -x is the fit of x mirrored. `gap` is the largest gain of the
+    log-likelihood by one more admissible component, the others as they are. On 24 public cases with references of 25 digits the
+    log-likelihood is within 1e-13 relative and the parameters within 2e-11.
 
     A component of n observations, with the probability r of membership at its centre, may be narrow by default where
     n ((1 - r)/r - 1 - log((1 - r)/r)) > log(spread/sd) + 10: the others would have n (1 - r)/r observations there, and the
@@ -195,10 +199,12 @@ def fit_many(  # noqa: PLR0913
 
     References
     ----------
-    I. Howson, "bulkem" (2015). R. Varadhan, C. Roland, "Simple and globally convergent methods for accelerating the
-    convergence of any EM algorithm", Scandinavian Journal of Statistics 35 (2008). G. McLachlan, D. Peel, "Finite Mixture
-    Models" (2000), chapter 7 (Student's t). T. I. Lin, J. C. Lee, S. Y. Yen, "Finite mixture modelling using the skew normal
-    distribution", Statistica Sinica 17 (2007).
+    B. Lindsay, "The geometry of mixture likelihoods: a general theory", Annals of Statistics 11 (1983). N. Vlassis, A. Likas,
+    "A greedy EM algorithm for Gaussian mixture learning", Neural Processing Letters 15 (2002). I. Howson, "bulkem" (2015). R.
+    Varadhan, C. Roland, "Simple and globally convergent methods for accelerating the convergence of any EM algorithm",
+    Scandinavian Journal of Statistics 35 (2008). G. McLachlan, D. Peel, "Finite Mixture Models" (2000), chapter 7 (Student's
+    t). T. I. Lin, J. C. Lee, S. Y. Yen, "Finite mixture modelling using the skew normal distribution", Statistica Sinica 17
+    (2007).
 
     Examples
     --------
@@ -299,3 +305,86 @@ def fit(
     if errors == "raise" and 5 <= batch.status[0] <= 8:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
     return batch[0]
+
+
+def likelihood_ratio(
+    x: ArrayLike,
+    n_components: int,
+    *,
+    family: str | tuple[str, float] | None = None,
+    n_boot: int = 199,
+    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
+    **options: Any,
+) -> LikelihoodRatio:
+    """Test K components against K + 1 by the parametric bootstrap of the likelihood ratio.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        NaN and masked values are missing.
+    n_components : int
+        K, of the null hypothesis.
+    family : str or tuple
+        Required: one of the families of `fit_many`.
+    n_boot : int
+        Data sets of the size of x that are drawn from the fit of K components, and fitted with K and K + 1.
+    rng : None, int, SeedSequence or Generator
+    **options
+        Those of `fit_many`, but for weights and what chooses K.
+
+    Returns
+    -------
+    LikelihoodRatio
+
+    Raises
+    ------
+    TypeError, ValueError
+        For bad options; for data of which the fit with K or K + 1 components has another status than 0 or 2 (a redundant
+        component, whose gain is 0), with what that means; where fewer than half of the draws have such fits.
+
+    Notes
+    -----
+    Regularity fails at K components, where the weight of another is 0, so that the statistic is not chi-squared. Under the null
+    hypothesis the p-value is uniform on the multiples of 1/(B + 1), but for the estimate of the null's parameters. Draws are not
+    rounded as the data may be.
+
+    References
+    ----------
+    G. McLachlan, "On bootstrapping the likelihood ratio test statistic for the number of components in a normal mixture", Applied
+    Statistics 36 (1987).
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> rng = np.random.default_rng(1)
+    >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
+    >>> test = ns.mixture.likelihood_ratio(x, 1, family="normal", n_boot=99, rng=0)
+    >>> test.statistic > 200, test.pvalue
+    (True, 0.01)
+    """
+    if np.ndim(n_components) or not hasattr(n_components, "__index__"):
+        raise ValueError(f"n_components={n_components!r} is not one number of components; pass the K of the null hypothesis")
+    if n_boot != int(n_boot) or n_boot < 1:
+        raise ValueError(f"n_boot={n_boot!r} is not a number of draws; use an integer >= 1, such as 199")
+    if "weights" in options:
+        raise TypeError("likelihood_ratio takes no weights, with which a draw has no size; pass repeated values")
+    K, key = int(n_components), int(normalise_rng(rng))
+    options |= {"family": family, "rng": key}
+    null, more = (fit(x, k, **options) for k in (K, K + 1))
+    for found in (null, more):
+        if found.status not in (0, 2):
+            raise ValueError(
+                f"the fit with {found.n_components} components has status {found.status}: {found.message}. The test needs "
+                "certified or redundant components; use fewer components or a prior"
+            )
+    sets = null.rvs((int(n_boot), null.n_used), rng=np.random.SeedSequence([key, 1]))
+    small, large = (fit_many(sets, k, **options) for k in (K, K + 1))
+    good = np.isin(small.status, (0, 2)) & np.isin(large.status, (0, 2))
+    if good.sum() < 0.5 * n_boot:
+        raise ValueError(
+            f"of {n_boot} draws from the null only {good.sum()} have fits of statuses 0 or 2 with {K} and {K + 1} components; "
+            "use prior={'n0': 1}, under which no component collapses"
+        )
+    statistic, simulated = 2.0 * (more.loglik - null.loglik), 2.0 * (large.loglik - small.loglik)[good]
+    exceeding = int(np.sum(simulated >= statistic))
+    return LikelihoodRatio(statistic, (1.0 + exceeding) / (1.0 + simulated.size), simulated, int(n_boot - good.sum()), null, more)

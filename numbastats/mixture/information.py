@@ -35,7 +35,7 @@ def covariances(cov, se, r, rows, p, mean, second):
     whole = J @ np.linalg.inv(-r.hess[at]) @ np.swapaxes(J, 1, 2)
     places = (np.arange((n + 1) // K)[:, None] * width + k).reshape(-1)
     cov[at[:, None, None], places[:, None], places] = whole * unit[:, :, None] * unit[:, None, :]
-    se[at[:, None], places] = np.sqrt(np.maximum(np.diagonal(whole, axis1=1, axis2=2), 0.0)) * unit
+    se[at[:, None], places] = np.sqrt(np.maximum(np.diagonal(whole, axis1=1, axis2=2), 0.0)) * np.abs(unit)
 
 
 def _latent_units(code, par, centre, scale):
@@ -43,9 +43,9 @@ def _latent_units(code, par, centre, scale):
     unit = par[:, 1:].copy()
     if code != lat.NEGATIVE_BINOMIAL:
         unit[:, 0] = scale
-        unit[:, 1] = 0.5 * scale * np.sqrt(par[:, 2])
+        unit[:, 1] = 0.5 * np.abs(scale) * np.sqrt(par[:, 2])
     if code == lat.SKEW_NORMAL:
-        unit[:, 2] = np.sqrt(1.0 + par[:, 3] ** 2)
+        unit[:, 2] = np.sign(scale) * np.sqrt(1.0 + par[:, 3] ** 2)
     most = np.array([lat.limit(code, c) for c in centre])[:, None]
     unit[:, -1][np.abs(par[:, -1]) >= most] = np.nan
     return unit

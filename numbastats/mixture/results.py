@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,15 @@ from numbastats._core.results import Result, Table
 from numbastats.mixture import functions
 from numbastats.mixture.families import family_of
 
-__all__ = ["MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
+if TYPE_CHECKING:
+    from numbastats.distributions import Distribution
+
+__all__ = ["LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 STATUS = {
-    0: "certified local maximum",
+    0: "local maximum, certified",
     1: (
         "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
         "method='squarem' may go further; the best point is returned"
@@ -331,12 +334,18 @@ class MixtureFit(Result, MixtureDistribution, _Components):
     n_used, n_dropped, n_components : int
         Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
     hits : int
-        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; more where all
-        collapse) and counts those that agreed with one of them after the short run, the other methods climb from all.
+        Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; 8 and 10 of fewer than
+        512 distinct values; more where all collapse) and counts those that agreed with one of them after the short run, the other
+        methods climb from all.
     runner_up : float
         The next certified log-likelihood (with a prior: objective), NaN if none was seen.
+    gap : float
+        The largest gain of the log-likelihood that was found by giving weight to one more admissible component, on a grid of
+        places and widths, the others as they are. It says what the search may have left, and certifies nothing: with a free
+        dispersion the likelihood has no upper bound. NaN of methods other than "newton".
     n_starts, n_climbed, n_singular : int
-        Starts; those that were climbed from, or taken for one that was; those that collapsed, before a climb or in it.
+        Starts, drawn and by the gradient function; those that were climbed from, or taken for one that was; those that collapsed,
+        before a climb or in it.
     se : dict
         Standard errors of "weights" and of the entries of `parameters`, by their names; empty unless asked for.
     cov : numpy.ndarray, shape (3 K, 3 K)
@@ -365,6 +374,7 @@ class MixtureFit(Result, MixtureDistribution, _Components):
     n_components: int
     hits: int
     runner_up: float
+    gap: float
     n_singular: int
     n_climbed: int
     n_starts: int
@@ -379,6 +389,36 @@ class MixtureFit(Result, MixtureDistribution, _Components):
             raise ValueError(f"this fit has no parameters (status {self.status}: {self.message})")
         two = family_of(self.family).two
         return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
+
+    @property
+    def distribution(self) -> Distribution:
+        """The fitted mixture as a distribution of `numbastats.distributions`, to be composed further.
+
+        Returns
+        -------
+        numbastats.distributions.Mixture
+            Whose ``params.components`` are distributions of the family, each with a `to_scipy`.
+
+        Raises
+        ------
+        TypeError
+            For counts and reciprocal inverse Gaussian components, which have no class there.
+        ValueError
+            Where the fit has no parameters.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
+        >>> fit.distribution, round(float(fit.distribution.skewness()), 6)
+        (Mixture([Exponential(loc=0.0, scale=3.0)], weights=[1.0]), 2.0)
+        """
+        from numbastats.distributions import Mixture
+
+        model = self._distribution()
+        family, params = family_of(self.family), self.params.T.tolist()
+        parts = [family.component(m, p) for m, p in zip(model["centres"].tolist(), params, strict=True)]
+        return Mixture(parts, model["weights"] / model["weights"].sum())
 
     def _headline(self) -> str:
         return (
@@ -507,6 +547,7 @@ class MixtureBatch(Result, _Components):
     n_components: NDArray
     hits: NDArray
     runner_up: NDArray
+    gap: NDArray
     n_singular: NDArray
     n_climbed: NDArray
     n_starts: NDArray
@@ -551,8 +592,9 @@ class MixtureBatch(Result, _Components):
         if status > 4:
             return self.notes.get(i, STATUS[status])
         found = ""
-        if status == 0:
-            found = f", found by {self.hits[i]} of {self.n_climbed[i]} starts climbed ({self.n_starts[i]} drawn)"
+        if status == 0 and self.n_starts[i] > 1:
+            reached = f"reached by {self.hits[i]} of the {self.n_climbed[i]} that were climbed from"
+            found = f"; the best of {self.n_starts[i]} starts, {reached}"
         return STATUS[status] + found + (f"; {self.notes[i]}" if i in self.notes else "")
 
     def __getitem__(self, i: int) -> MixtureFit:
@@ -574,3 +616,48 @@ class MixtureBatch(Result, _Components):
                 v = getattr(self, field.name)[i]
                 values[field.name] = v[..., :K] if np.ndim(v) else v.item()
         return MixtureFit(**values)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class LikelihoodRatio(Result):
+    """Bootstrap test of K components against K + 1, by `likelihood_ratio`.
+
+    Attributes
+    ----------
+    statistic : float
+        Twice the gain of the log-likelihood by one component more.
+    pvalue : float
+        (1 + number of simulated statistics that are not less) / (1 + number of simulated statistics).
+    simulated : numpy.ndarray
+        Statistics of data drawn from `null`, of which both fits have status 0, or 2 for a redundant component.
+    n_failed : int
+        Draws without such fits, such as inadmissible ones; they do not count.
+    null, alternative : MixtureFit
+        With K components and K + 1.
+    """
+
+    statistic: float
+    pvalue: float
+    simulated: NDArray
+    n_failed: int
+    null: MixtureFit
+    alternative: MixtureFit
+
+    def _headline(self) -> str:
+        failed = f", {self.n_failed} draws without admissible fits left out" if self.n_failed else ""
+        return (
+            f"{self.null.n_components} components against {self.alternative.n_components} of family {self.null.family!r}: "
+            f"statistic {self.statistic:.5g}, p = {self.pvalue:.3g} by {self.simulated.size} draws{failed}"
+        )
+
+    def summary(self) -> Table:
+        """Quantiles of the simulated statistics beside the one of the data.
+
+        Returns
+        -------
+        Table
+            A dict of columns: "statistic", "pvalue", "simulated_median", "simulated_95".
+        """
+        median, high = np.quantile(self.simulated, [0.5, 0.95])
+        row = {"statistic": self.statistic, "pvalue": self.pvalue, "simulated_median": median, "simulated_95": high}
+        return Table({name: np.array([value]) for name, value in row.items()})

@@ -9,12 +9,13 @@ import numpy as np
 
 from numbastats.mixture.density import scores
 from numbastats.mixture.information import reordered
+from numbastats.mixture.kernels import on_host
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.units import prior_units
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["Result", "admissible", "best_few", "blur", "choose", "split_starts"]
+__all__ = ["NARROW", "Result", "admissible", "best_few", "blur", "choose", "merged"]
 
 INADMISSIBLE, TOO_FEW = 4, 5
 NARROW = 0.015  # by default, of the spread of the data
@@ -39,6 +40,7 @@ class Result:
     n_starts: np.ndarray
     keeps: np.ndarray  # whether it is admissible
     hess: np.ndarray
+    gap: np.ndarray
     starts: tuple | None = None
 
 
@@ -61,24 +63,26 @@ def _none(D, K, n, rows):
         *np.zeros((2, D), np.int64),
         np.zeros(D, bool),
         np.full((D, n, n), np.nan),
+        np.full(D, np.nan),
     )
 
 
 def best_few(ll, par, usable, top):
     """The best starts that differ in log-likelihood by more than 1e-3 or in their means, and how many each covers.
 
-    As (data set, start, number); these are then no longer `usable`.
+    As (data set, start, number); these are then no longer `usable`. At most top[d] of data set d.
     """
     D, R = ll.shape
     value = np.where(np.isfinite(ll), ll, -1e300)  # without passes there is no log-likelihood to rank by
     value[~usable] = -math.inf
     means = np.sort(par[:, :, 1, :], axis=2).transpose(2, 0, 1).copy()  # short axes go first
-    picks, cover = np.full((D, top), -1, np.int64), np.zeros((D, top), np.int64)
+    most = min(int(top.max(initial=0)), R)
+    picks, cover = np.full((D, most), -1, np.int64), np.zeros((D, most), np.int64)
     rows = np.arange(D)
-    for t in range(top):
+    for t in range(most):
         best = np.argmax(value, axis=1)
         highest = value[rows, best]
-        alive = np.nonzero(highest > -math.inf)[0]
+        alive = np.nonzero((highest > -math.inf) & (t < top))[0]
         if not alive.size:
             break
         b = best[alive]
@@ -94,29 +98,13 @@ def best_few(ll, par, usable, top):
     return owner, picks[owner, t], cover[owner, t]
 
 
-def split_starts(par, family):
-    """Starts (1, 2 K, 3, K + 1) that split each component of a fit (3, K) in two, half and one standard deviation apart."""
-    K = par.shape[1]
-    sd = _sd(par, family)
-    out = np.ones((1, 2 * K, par.shape[0], K + 1))
-    for s in range(K):
-        for i, apart in enumerate((0.5, 1.0)):
-            new = np.concatenate([par, par[:, [s]]], axis=1)
-            new[0, [s, K]] *= 0.5
-            step = np.array([-apart, apart]) * sd[s]
-            new[1, [s, K]] = par[1, s] + step if family.base == fam.GAUSSIAN else par[1, s] * np.exp(step / par[1, s])
-            out[0, 2 * s + i] = new
-    return out
-
-
-def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
+def choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enough):
     """The best admissible certified maximum of each data set, or the best of what there is, with its status."""
     D, n = p.info.shape[0], (1 + q) * K - 1
     finite = np.isfinite(outcome["objective"])
     objective = np.where(finite, outcome["objective"], -math.inf)
     status = np.where(finite, outcome["status"], c.DEGENERATE)
     info = p.info[owner]
-    keeps = admissible(p, owner, points, options)
     blurred = ~(blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
     status[(status == 0) & blurred] = c.NOT_CERTIFIED
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
@@ -147,11 +135,33 @@ def choose(p, K, q, owner, points, outcome, hess, covered, options, enough):
         r.runner_up = np.where(np.isfinite(second), second + lift, np.nan)
     r.status[~enough] = TOO_FEW
     r.par[~enough] = np.nan
-    ascending = np.lexsort((r.par[:, 2, :], r.par[:, 1, :]))
+    ascending = np.lexsort((r.par[:, 2, :], r.par[:, 1, :] * np.sign(p.factor)[:, None]))  # in the units of the user
     if K > 1:
         r.hess = reordered(r.hess, ascending)
         r.par = np.take_along_axis(r.par, ascending[:, None, :], axis=2)
     return r
+
+
+def merged(r, again):
+    """Change fits to those of another search where these are better; returns where."""
+    certified = lambda f: np.isin(f.status, (c.OK, INADMISSIBLE))  # noqa: E731
+    rank = lambda f: np.select([(f.status == c.OK) & f.keeps, certified(f)], [2, 1], 0)  # noqa: E731
+    before, after, nothing = rank(r), rank(again), np.isnan(r.objective)
+    with np.errstate(invalid="ignore"):
+        slack = 1e-6 * np.maximum(1.0, 1e-6 * np.abs(r.objective))
+        better = (after > before) | ((after == before) & ((again.objective > r.objective + slack) | nothing))
+        level = np.abs(again.objective - r.objective) <= slack
+        beaten = np.where(better, r.objective, again.objective)
+        beaten[level | ~np.where(better, certified(r), certified(again))] = np.nan
+        r.runner_up = np.fmax(
+            np.fmax(np.where(level | ~better, r.runner_up, np.nan), np.where(level | better, again.runner_up, np.nan)), beaten
+        )
+    for name in ("n_passes", "n_singular", "n_climbed", "n_starts"):
+        getattr(r, name)[:] += getattr(again, name)
+    r.hits[level & ~better] += again.hits[level & ~better]
+    for name in ("par", "loglik", "objective", "decrement", "min_eig", "status", "n_iter", "hits", "keeps", "hess"):
+        getattr(r, name)[better] = getattr(again, name)[better]
+    return better & np.isfinite(again.objective)
 
 
 def admissible(p, owner, points, options):
@@ -173,10 +183,16 @@ def _beyond_chance(par, info, family):
     With r the responsibility at its centre, a component of n observations is where the others have n (1 - r)/r. By Chernoff's
     bound for a Poisson number and the number of intervals of its width in the data, chance has a probability below exp(-10).
     """
-    here = family if family.latent else dataclasses.replace(family, transform="identity", constant=1.0)
-    centre = here.component_means(par[1], family.params_of(list(par[2:]))) if family.third else par[1]
-    centre = np.rint(centre) if family.discrete else centre
-    r = np.diagonal(scores(centre, here, par, True, "cpu", 1)[1])
+    if family.latent or family.discrete:
+        here = family if family.latent else dataclasses.replace(family, transform="identity", constant=1.0)
+        centre = here.component_means(par[1], family.params_of(list(par[2:]))) if family.third else par[1]
+        centre = np.rint(centre) if family.discrete else centre
+        r = np.diagonal(scores(centre, here, par, True, "cpu", 1)[1])
+    else:  # about its own centre a logit is its constant term alone
+        P, r = np.empty((3, par.shape[1])), np.empty(par.shape[1])
+        for j, centre in enumerate(par[1]):
+            on_host.set_coefficients(P, np.ascontiguousarray(par), family.base, float(family.shape), centre)
+            r[j] = 1.0 / np.exp(P[0] - P[0, j]).sum()
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         others = (1.0 - r) / r
         evidence = par[0] * info["mass"] * (others - 1.0 - np.log(others))

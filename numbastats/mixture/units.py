@@ -6,6 +6,7 @@ import numpy as np
 
 from numbastats.mixture.families import count_base, excess, poisson_base
 from numbastats.mixture.kernels import on_host
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = ["in_units", "loglik_constant", "prior_units", "scaled_starts", "unusable"]
@@ -20,7 +21,7 @@ def in_units(par, p, rows):
         mean = (m * scale + shift) / factor
         if family.latent:
             size = v * (scale / factor) ** 2 if family.third else v
-            second = family.params_of([size, par[:, -1]])
+            second = family.params_of([size, par[:, -1] * _turn(p, rows)])
         elif family.base == fam.INVERSE_GAUSSIAN:
             second = (1.0 / v) * scale / factor
         elif family.base == fam.GAUSSIAN:
@@ -44,6 +45,7 @@ def scaled_starts(given, p):
             out[:, :, 2:] = given[:, :, 2:]
             if p.family.third:
                 out[:, :, 2] = (given[:, :, 2] * factor / scale) ** 2
+                out[:, :, 3] *= _turn(p)[:, None]
         elif p.family.base == fam.INVERSE_GAUSSIAN:
             out[:, :, 2] = scale / (given[:, :, 2] * factor)
         elif p.family.base == fam.GAUSSIAN:
@@ -51,6 +53,12 @@ def scaled_starts(given, p):
         elif p.family.base == fam.GAMMA:
             out[:, :, 2] = 1.0 / given[:, :, 2]
     return out
+
+
+def _turn(p, rows=slice(None)):
+    """-1 where the shape of a skew-normal distribution is that of mirrored data, else 1."""
+    turned = (p.factor[rows] < 0.0) & (p.family.code == lat.SKEW_NORMAL)
+    return np.where(turned, -1.0, 1.0)[:, None]
 
 
 def loglik_constant(p, y, w):
@@ -62,7 +70,7 @@ def loglik_constant(p, y, w):
     power, add = family.log_base
     j0, j1, j2 = family.jacobian
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_unit = np.log(scale) - np.log(p.factor)
+        log_unit = np.log(scale) - np.log(np.abs(p.factor))
     total = mass * (add + j0)
     if not family.discrete:
         total = total - mass * log_unit
@@ -97,7 +105,7 @@ def prior_units(p, options):
     degree = {fam.INVERSE_GAUSSIAN: -1.0, fam.GAUSSIAN: 2.0}.get(p.family.base, 0.0)
     if options.prior_n * degree == 0.0:
         return np.zeros(p.factor.shape)
-    return -0.5 * options.prior_n * degree * (np.log(p.info["scale"]) - np.log(p.factor))
+    return -0.5 * options.prior_n * degree * (np.log(p.info["scale"]) - np.log(np.abs(p.factor)))
 
 
 def unusable(out, family, dtype):

@@ -29,6 +29,7 @@ __all__ = [
     "POISSON",
     "coefficients",
     "deviance",
+    "dispersion",
     "first_derivatives",
     "gamma_dispersion",
     "gamma_terms",
@@ -139,6 +140,16 @@ def maximise(family, s0, s1, s2, c, prior_n, prior_d):
 def least_dispersion(family, m, c, floor):
     """Lower bound on a dispersion from sums about c: `floor`, or the rounding of the difference in `maximise`."""
     return max(floor, 1e-13 * deviance(family, m, c))
+
+
+@device_function
+def dispersion(family, m, variance):
+    """The dispersion of a component of mean m and this variance of y; 1 for families of one parameter."""
+    if family == INVERSE_GAUSSIAN:
+        return variance / (m * m * m)
+    if family == GAMMA:
+        return variance / (m * m)
+    return variance if family == GAUSSIAN else 1.0
 
 
 @device_function

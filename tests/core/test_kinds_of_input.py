@@ -58,6 +58,10 @@ CALLS = {  # by the name of the function or class: data, and calls that take the
     "kde.KDE": (SKEW, [KDE.pdf, KDE.cdf, lambda x: ns.kde.KDE().fit(x).pdf(U), lambda x: KDE.ppf(np.asarray(x) / 4.0)]),
     "mixture.fit": (SKEW, [lambda x: ns.mixture.fit(x, 1, family="gamma", rng=1).loglik]),
     "mixture.fit_many": (SKEW, [lambda x: ns.mixture.fit_many([x], 1, family="gamma", rng=1).loglik]),
+    "mixture.likelihood_ratio": (
+        SKEW,
+        [lambda x: ns.mixture.likelihood_ratio(x, 1, family="lognormal", n_boot=3, rng=1).statistic],
+    ),
     "mixture.bulkem": (SKEW, [lambda x: ns.mixture.bulkem([x], 1, rng=1)[0]["loglik"]]),
     "mixture.em_update": (
         SKEW,
@@ -165,7 +169,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
         "define",
     },
     "kde": {"ConditionalDensity", "KDEClassifier", "bandwidth", "combine", "conditional", "define", "finalize"},
-    "mixture": {"MixtureBatch", "MixtureFit", "combine", "rvs"},
+    "mixture": {"LikelihoodRatio", "MixtureBatch", "MixtureFit", "combine", "rvs"},
     "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"},
     "random": {"key"},
     "interop": {"to_scipy"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -14,6 +15,7 @@ import scipy.special
 import scipy.stats
 
 from numbastats import mixture
+from numbastats._core.random import normalise_rng
 from numbastats.mixture.families import FAMILIES as BY_NAME
 from tests.conftest import REFERENCE
 from tests.mixture.naive import GOOD, log_likelihood, paper_data, small_data
@@ -328,3 +330,92 @@ def test_objective_is_in_the_units_of_the_data(family, scale):
         log_prior = -0.5 * n0 * (np.log(v) + d0 / v)
     want = log_likelihood(family, x, r) + log_prior.sum() + (a0 - 1) * np.log(r.weights).sum()
     assert r.objective == pytest.approx(want, rel=1e-12)
+
+
+# --- what follows from a fit ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "family",
+    [
+        "normal",
+        "inverse_gaussian",
+        "gamma",
+        "lognormal",
+        "inverse_gamma",
+        "exponential",
+        "rayleigh",
+        "maxwell",
+        "half_normal",
+        "student_t",
+        "skew_normal",
+        ("weibull", 1.7),
+        ("pareto", 0.05),
+        ("gamma", 2.5),
+    ],
+)
+def test_distribution_of_a_fit(family):
+    """Its density and tails against the functions of `mixture`, which have formulas of their own."""
+    rng = np.random.default_rng(4)
+    x = np.append(rng.gamma(2.0, 0.4, 150), 0.5 + rng.gamma(20.0, 0.2, 100)) + 0.06
+    fit = mixture.fit(x, 2, family=family, rng=0, device="cpu", workers=1)
+    d, at = fit.distribution, np.array([0.06, 0.2, 1.0, 3.3, 9.0])
+    np.testing.assert_allclose(d.logpdf(at), fit.logpdf(at), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(d.cdf(at), fit.cdf(at), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(d.sf(at), fit.sf(at), rtol=1e-9, atol=1e-13)
+    parts = [weight * part.to_scipy().cdf(at) for part, weight in zip(d.params.components, d.params.weights, strict=True)]
+    np.testing.assert_allclose(sum(parts), fit.cdf(at), rtol=1e-9, atol=1e-13)
+
+
+def test_what_has_no_distribution():
+    with pytest.raises(TypeError, match="'poisson' has no class in numbastats.distributions"):
+        _ = mixture.fit([1.0, 2.0, 5.0, 9.0], 1, family="poisson").distribution
+    collapsed = mixture.fit([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7], 2, family="normal", rng=0)
+    with pytest.raises(ValueError, match="no parameters"):
+        _ = collapsed.distribution
+
+
+def test_likelihood_ratio_is_the_plain_bootstrap():
+    """One draw and fit after the other; of data with two groups, and with one."""
+    rng = np.random.default_rng(4)
+    options = dict(family="normal", rng=5, device="cpu", workers=1)
+    for x, least, most in (
+        (rng.normal(size=90), 0.05, 1.0),
+        (np.append(rng.normal(size=60), rng.normal(8.0, 1.0, 30)), 0.0, 0.05),
+    ):
+        test = mixture.likelihood_ratio(x, 1, n_boot=39, **options)
+        assert least < test.pvalue <= most and test.n_failed + test.simulated.size == 39
+        assert test.statistic == 2.0 * (test.alternative.loglik - test.null.loglik)
+        assert test.pvalue == (1 + np.sum(test.simulated >= test.statistic)) / (1 + test.simulated.size)
+        assert (test.simulated >= -1e-6).all()
+        draws = test.null.rvs((39, x.size), rng=np.random.SeedSequence([int(normalise_rng(5)), 1]))
+        one = scipy.stats.norm.logpdf(draws, draws.mean(axis=1)[:, None], draws.std(axis=1)[:, None]).sum(axis=1)
+        two = [mixture.fit_many([row], 2, dataset_index=i, **options)[0] for i, row in enumerate(draws)]
+        plain = [2.0 * (fit.loglik - ll) for fit, ll in zip(two, one, strict=True) if fit.status in (0, 2)]
+        np.testing.assert_allclose(test.simulated, plain, rtol=1e-9, atol=1e-9)
+        assert repr(test).startswith("LikelihoodRatio: 1 components against 2 of family 'normal': statistic")
+        assert test.summary()["simulated_median"][0] == np.median(test.simulated)
+
+
+def test_likelihood_ratio_refuses():
+    x = np.random.default_rng(3).normal(size=30)
+    for options, error, match in (
+        (dict(n_components=(1, 2)), ValueError, "not one number of components"),
+        (dict(n_components=1, n_boot=0), ValueError, "n_boot=0 is not a number of draws"),
+        (dict(n_components=1, weights=np.ones(30)), TypeError, "takes no weights"),
+    ):
+        with pytest.raises(error, match=match):
+            mixture.likelihood_ratio(x, family="normal", **options)
+    with pytest.raises(ValueError, match="2 components has status 3"):
+        mixture.likelihood_ratio([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7], 1, family="normal", rng=0)
+
+
+@pytest.mark.slow
+def test_p_values_of_the_likelihood_ratio_are_uniform():
+    """120 samples of one normal distribution: the mean of p-values has the standard error 0.026, the share below 0.1 0.027."""
+    rng, p = np.random.default_rng(8), []
+    for i in range(120):
+        with contextlib.suppress(ValueError):  # an inadmissible fit
+            p.append(mixture.likelihood_ratio(rng.normal(size=120), 1, family="normal", n_boot=49, rng=i).pvalue)
+    assert len(p) > 90 and abs(np.mean(p) - 0.51) < 0.09 and abs(np.mean(np.array(p) <= 0.1) - 0.1) < 0.09

@@ -1,14 +1,16 @@
 """All that is jitted for mixtures: a file per job, each with its CPU and CUDA twin around shared bodies.
 
-``prepare``: statistics and cells of every data set. ``starts``: start values. ``climb``: from these to an optimum, on the host.
+``prepare``: statistics and cells of every data set. ``starts``: start values. ``insertion``: where a mixture lacks
+a component. ``climb``: from these to an optimum, on the host.
 ``rounds``: the same on a GPU, a pass and a step of all climbs in turn. ``passes``: sums over the observations. ``scores``: log
 densities and responsibilities. ``latent``: climbs and densities of families that have a latent variable. Shared by these:
 ``parameters`` (the M-step), ``newton`` (derivatives, step, certificate), ``records`` (what kernels pass to each other),
 ``on_host`` (what the host calls).
 """
 
-from numbastats.mixture.kernels import on_host
+from numbastats.mixture.kernels import insertion, on_host
 from numbastats.mixture.kernels.climb import ACCELERATE, CLIMB
+from numbastats.mixture.kernels.insertion import INSERTION
 from numbastats.mixture.kernels.latent import LATENT_CLIMBS, LATENT_SCORES, OWN
 from numbastats.mixture.kernels.passes import SUMS, known
 from numbastats.mixture.kernels.prepare import PREPARE
@@ -22,6 +24,7 @@ __all__ = [
     "ADVANCE_ANY",
     "CLIMB",
     "DENSITY",
+    "INSERTION",
     "LATENT_ADVANCE",
     "LATENT_CLIMBS",
     "LATENT_PASSES",
@@ -33,6 +36,7 @@ __all__ = [
     "STARTS",
     "SUMS",
     "TRANSFORMS",
+    "insertion",
     "known",
     "latent_sums",
     "on_host",
