@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from numbastats._core.kernel import REGISTRY
 from numbastats.distributions.kernels import maps
 from numbastats.distributions.kernels.points import FUNCTIONS
 
@@ -53,7 +54,7 @@ PARAMETERS = {
     "GeneralizedHyperbolic": ((1.5, 2.0, 0.5, 1.0), "genhyperbolic", (1.5, 2.0, 0.5)),
     "Stable": ((1.7, 0.2), "levy_stable", (1.7, 0.2)),
 }
-ALONE = {"Kumaraswamy": ((2.0, 3.0),)}  # which SciPy has not
+ALONE = {"Kumaraswamy": ((2.0, 3.0),), "SkewT": ((2.0, 4.5, 0.3, 2.0),)}  # which SciPy has not
 MOST = {
     "NIG": 100,
     "Hyperbolic": 100,
@@ -167,6 +168,7 @@ GPU_MAKERS = {
     for name, kernel in KERNELS.items()
     for function in FUNCTIONS
     for end in ("", "_of_arrays")
+    if f"{kernel}_{function}{end}" in REGISTRY
 } | {f"{kernel}_score": _score_arguments(name) for name, kernel in KERNELS.items()}
 GPU_MAKERS |= {one.kernel.name: _map_arguments(one) for one in vars(maps).values() if isinstance(one, maps.Map)}
 GPU_BOUNDS = {

@@ -63,10 +63,10 @@ def test_cross_validation_by_brute_force(d):
 def test_cross_validation_with_the_kernel_itself(kernel, d):
     """Scores by brute force, and their least one; convolutions of radial kernels by quadrature over the second ball."""
     rng = np.random.default_rng(d)
-    x, w = rng.standard_normal((80, d)), rng.uniform(0.1, 1, 80)
-    x[:20] *= 0.2
+    x, w = rng.standard_normal((40, d)), rng.uniform(0.1, 1, 40)
+    x[:10] *= 0.2
     for weights in (None, w):
-        v = np.ones(80) if weights is None else weights
+        v = np.ones(40) if weights is None else weights
         y = np.linalg.solve(np.linalg.cholesky(np.atleast_2d(np.cov(x.T, aweights=weights))), x.T).T
         distance = np.linalg.norm(y[:, None] - y, axis=-1)
 

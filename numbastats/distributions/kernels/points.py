@@ -410,7 +410,8 @@ class Points:
         count = 2 + shapes
         self.one = self._kernels(name, "", lambda T: [(_F[::1], types.UniTuple(_F, count), _F[::1])])
         self.many = self._kernels(name, "_of_arrays", lambda T: [(_F[::1], *[_F[::1]] * count, _F[::1])], *MANY[count])
-        self.one["isf"].gated = True
+        if self.with_tails:
+            self.one["isf"].gated = True
         self._shapes = shapes
         if scored:
             self.score = Kernel(
@@ -429,7 +430,7 @@ class Points:
     def _kernels(self, name, end, signatures, cpu=None, cuda=one_cuda):
         """A kernel for each function."""
         made = {}
-        for f in FUNCTIONS:
+        for f in FUNCTIONS if self.with_tails else ("pdf", "logpdf"):
             plain = hasattr(self.formulas, f"plain_{f}") and cpu is None
             loop = cpu or (one_plain_cpu if plain else one_cpu)
             late = functools.partial(self._bound, f, plain)
