@@ -338,9 +338,15 @@ def _climb_with_cusps(x, w, mass, work, numbers):
             return status
 
 
+_WITHIN = 3  # starts of the general family before those within
+
+
 @_function
 def _start(attempt, family, centre, spread, p):
-    """The starts: heavy, middle and light tails around the median, for a quartile distance of 1.35 `spread`; False at the end."""
+    """The starts: heavy, middle and light tails around the median, for a quartile distance of 1.35 `spread`; False at the end.
+
+    Three more of the general family are those of the families within: normal inverse Gaussian, hyperbolic, variance gamma.
+    """
     lam, a, d = 0.0, 0.0, 0.0
     if family == 1:  # lam is held
         a, d = (0.4, 0.7) if attempt == 0 else (1.3, 1.3) if attempt == 1 else (4.0, 4.0)
@@ -348,8 +354,10 @@ def _start(attempt, family, centre, spread, p):
         lam, a = (1.0, 1.3) if attempt == 0 else (3.0, 2.5)
     else:
         lam, a, d = (-0.5, 0.7, 0.9) if attempt == 0 else (1.0, 1.5, 0.5) if attempt == 1 else (-2.0, 0.3, 2.0)
+        if attempt >= _WITHIN:
+            lam, a, d = (-0.5 if attempt == _WITHIN else 1.0, 0.4, 0.7) if attempt < _WITHIN + 2 else (1.0, 1.3, 0.0)
     p[LAM], p[ALPHA], p[BETA], p[DELTA], p[MU] = lam, a / spread, 0.0, d * spread, centre
-    return attempt < (2 if family == 2 else 3)
+    return attempt < (2 if family == 2 else 3 if family == 1 else _WITHIN + 3)
 
 
 @_function
@@ -375,14 +383,21 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
     unit[LAM], unit[ALPHA], unit[BETA], unit[DELTA], unit[MU] = 1.0, 1.0 / length, 1.0 / length, length, length
     for i in range(p.size):
         held[i] = fixed[i] / unit[i]
-    attempt, at_pole = 0, False
-    while _start(attempt, family, centre / length, spread / length, p):
-        attempt += 1
+    attempt, at_pole, within = 0, False, False
+    while within or _start(attempt, family, centre / length, spread / length, p):
+        # first to the maximum of a family within, then from there; that of a variance gamma distribution is a boundary
+        without_delta = family == 0 and attempt == _WITHIN + 2
+        within = family == 0 and attempt >= _WITHIN and not within and not without_delta
+        held[LAM], held[DELTA] = p[LAM] if within else fixed[LAM], 0.0 if without_delta else fixed[DELTA] / length
+        attempt += not within
         begin(held, work)
         if _free(held, BETA) != _free(held, ALPHA):
             if _free(held, ALPHA):
                 p[ALPHA] = max(p[ALPHA], 1.5 * abs(p[BETA]))
         done = _reach(x, w, mass, work, numbers)
+        if within or (without_delta and (done != OK or not _free(fixed, DELTA))):
+            continue
+        done = DEGENERATE if without_delta else done
         pole = family == 0 and _free(held, DELTA) and p[DELTA] < _LEAST and p[LAM] < _LEAST_LAM
         if best == -math.inf or (not pole and (at_pole or numbers[LOGLIK] > best + 1e-9)):
             best, status, at_pole = numbers[LOGLIK], done, pole
@@ -390,7 +405,7 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
         if done == OK and family != 0:
             break
     for i in range(params.size):
-        params[i] = params[i] * unit[i] if _free(held, i) else fixed[i]
+        params[i] = params[i] * unit[i] if _free(fixed, i) else fixed[i]
         for j in range(i + 1):
             known = family != 2 or params[LAM] > CUSPS or not _free(held, MU)
             info[i * (i + 1) // 2 + j] = info[i * (i + 1) // 2 + j] / (unit[i] * unit[j]) if known else math.nan
