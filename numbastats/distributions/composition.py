@@ -120,7 +120,10 @@ class _Composed(Distribution):
             active[active] = moving > 0.0
             if not active.any():
                 break
-        return z[()]
+        low, high = rest[:2]
+        with np.errstate(invalid="ignore"):
+            wide = high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))
+        return np.where(active & wide, math.nan, z)[()]  # NaN where it is not found
 
     def _climbed(self, z, low, high, target, upper, positive, at, ended):
         """Points, their brackets, and which of them still move, after steps until a function of these says that it is enough."""
@@ -747,7 +750,8 @@ class Mixture(_Composed):
             start = at(maps.LOCATED, value, start, weight)
         start = at(maps.CLIPPED, start, low, high)
         ends = (low, high) if name == "ppf" else (high, low)
-        return at(maps.AT_ENDS, u, self._solved(u, name, low, high, start, False, at), *ends)
+        positive = all(np.all(part.support()[0] >= 0.0) for part, _ in self._parts())  # quantiles may be near 0 or far away
+        return at(maps.AT_ENDS, u, self._solved(u, name, low, high, start, positive, at), *ends)
 
     def mean(self) -> Any:
         """Mean."""

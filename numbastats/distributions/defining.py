@@ -22,7 +22,8 @@ __all__ = ["define"]
 
 Domain = Literal["positive", "real"] | tuple[float, float]
 
-_MASS = 1e-6  # largest error of a density's mass
+_MASS = 1e-6  # largest error of a density's mass, and of the functions that are given beside it
+_QUARTERS = np.array([0.25, 0.5, 0.75])
 _WORDS = {"positive": (0.0, math.inf), "real": (-math.inf, math.inf)}
 _LARGEST, _INSIDE = 1e8, 1e-8  # a fit looks at no larger shapes, and at none nearer to an end of their domain
 _ORDERS = ((0, 1, 2), (0, 2, 1))  # of three values of each shape, with which fits begin
@@ -216,7 +217,15 @@ def _quartiles(cls, shapes):
         mass = density.integral(panels.Masses(density, **options).norm)
         if not abs(mass - 1.0) <= _MASS:
             raise ValueError(f"the density has the mass {mass:.9g}; subtract {math.log(mass):.9g} from its logarithm")
-        table = FrozenDistribution(cls(*shapes), quiet=True)
+        found = cls(*shapes)
+        quartiles = FrozenDistribution(found, quiet=True).ppf(_QUARTERS)
+        for name in ("cdf", "sf", "ppf", "isf"):
+            if hasattr(cls._kernels.formulas, name):
+                at, want = (_QUARTERS, quartiles) if name in ("ppf", "isf") else (quartiles, _QUARTERS)
+                want = want[::-1] if name in ("sf", "isf") else want
+                got = getattr(found, name)(at)
+                if not np.allclose(got, want, rtol=_MASS, atol=_MASS * abs(quartiles).max() * (name in ("ppf", "isf"))):
+                    raise ValueError(f"{name} is {got.tolist()} at {at.tolist()}, by the density {want.tolist()}")
     except ValueError as error:
         raise named_error(cls, cls._of_standard(*shapes), error) from None
-    return tuple(map(float, table.ppf(np.array([0.25, 0.5, 0.75]))))
+    return tuple(map(float, quartiles))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.errors import warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
-from numbastats._core.kinds import to_host
+from numbastats._core.kinds import rows_alike, to_host
 from numbastats.kde.arguments import Adaptive, Boundary, Convention, DeviceName, Missing, Rule, as_samples, check_weights
 from numbastats.kde.bandwidth import Form, near_one
 from numbastats.kde.estimator import KDE, fit_groups
@@ -111,6 +111,8 @@ class KDEClassifier(Estimator):
             As `numbastats.kde.KDE.fit`, with the name of the class; for labels that are missing or continuous, and for
             priors that are no probabilities of the classes.
         """
+        rows_alike(X, y, ("X", "y"))
+        rows_alike(X, sample_weight, ("X", "sample_weight"))
         x = as_samples(X, "X")[0]
         labels = _classes(y, len(x))
         options = {name: value for name, value in self.get_params().items() if name not in ("priors", "shared")}

@@ -94,7 +94,8 @@ class FromLog:
 
     def __init__(self, logpdf, anchor, support, scale):
         self.logpdf = logpdf
-        s = scale * 2.0 ** np.arange(-30.0, 31.0)
+        with np.errstate(over="ignore"):
+            s = scale * 2.0 ** np.arange(-30.0, 31.0)
         s = np.concatenate([-s[::-1], s])
         s = s[(anchor + s > support[0]) & (anchor + s < support[1])]
         with np.errstate(all="ignore"):

@@ -280,6 +280,13 @@ def test_moments_of_mixtures():
     assert Mixture([Normal(), Lognormal(1.0)], [1.0, 0.0]).ppf(0.3) == Normal().ppf(0.3)  # components without weight take no part
 
 
+def test_quantiles_of_positive_mixtures_far_below_the_bulk():
+    mixed = Mixture([Gamma(0.02), Gamma(200.0)])
+    q = np.array([1e-5, 0.01, 0.3, 0.6])
+    np.testing.assert_allclose(mixed.cdf(mixed.ppf(q)), q, rtol=1e-12)
+    assert abs(Mixture([Gamma(0.7), Gamma(2.0)], [0.3, 0.7]).ppf(1e-100) / 6.766836783e-143 - 1) < 1e-9  # mpmath
+
+
 def test_many_quantiles_come_from_a_table():
     u = np.linspace(1e-6, 1 - 1e-6, 60_000)
     np.testing.assert_allclose(TWO.ppf(u), TWO.ppf(u, method="points"), rtol=1e-12, atol=1e-13)

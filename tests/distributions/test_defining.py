@@ -172,6 +172,11 @@ def _define(logpdf=_log_normal, shapes=None, **options):
         (lambda: _define(support=(1.0, 0.0)), ValueError, "support"),
         (lambda: _define(cdf=lambda z: 0.5), ValueError, "cdf= needs sf="),
         (lambda: _define(ppf=lambda z: 0.5, isf=lambda z: 0.5), ValueError, "ppf= needs cdf="),
+        (
+            lambda: _define(cdf=lambda z: 0.5 * math.erfc(z / math.sqrt(2)), sf=lambda z: 0.5),
+            ValueError,
+            "cdf is .* by the density",
+        ),
         (lambda: _define(location_scale=False), ValueError, "no parameters"),
         (lambda: D.define("two words", _log_normal), ValueError, "identifier"),
         (lambda: own("OwnGamma")(-1.0), ValueError, "a=-1.0 must be > 0"),

@@ -137,6 +137,13 @@ def test_bounded_kernels_outside_their_supports():
     assert alone.loo_accuracy() == 0.0
 
 
+def test_labels_in_another_order_are_refused():
+    pandas = pytest.importorskip("pandas")
+    x, y = pandas.DataFrame({"a": np.arange(20.0)}), pandas.Series(np.repeat([0, 1], 10))
+    with pytest.raises(ValueError, match="index"):
+        KDEClassifier(bandwidth=1.0).fit(x, y.sample(frac=1, random_state=0))
+
+
 def test_bad_classes():
     for y, message in (
         (None, "requires y"),
