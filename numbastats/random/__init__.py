@@ -613,7 +613,8 @@ def polya_gamma(
     Returns
     -------
     numpy.ndarray or scalar
-        Positive values of mean ``b tanh(c/2)/(2c)``, b/4 for c = 0. 0 where c is infinite. NaN where a parameter is NaN.
+        Of mean ``b tanh(c/2)/(2c)``, b/4 for c = 0; positive, but where they underflow, as most do for b below 1e-162 (float32:
+        1e-23). 0 where c is infinite. NaN where a parameter is NaN.
 
     Raises
     ------
@@ -624,8 +625,8 @@ def polya_gamma(
 
     Notes
     -----
-    The Laplace transform is ``E exp(-t X) = (cosh(c/2)/cosh(sqrt(c^2/4 + t/2)))^b``. In logistic regression the weights
-    omega ~ PG(n, x'beta) make the posterior of beta normal (n: trials).
+    The Laplace transform is ``E exp(-t X) = (cosh(c/2)/cosh(sqrt(c^2/4 + t/2)))^b``. In logistic regression, given weights
+    omega ~ PG(n, x'beta) (n: trials), the posterior of beta under a normal prior is normal.
 
     Below b = 170 a draw is the sum of n = ceil(b) draws PG(b/n, c), each by rejection from the inverse Gaussian distribution
     that the first term of the density's alternating series is; at least half of the tries are accepted, for every b and c. It
