@@ -203,6 +203,7 @@ MAKERS = {
     "random.pareto*": draws(between(3.0, 0.5, 20.0), unused),
     "random.beta": draws(between(2.0, 0.3, 50.0), between(3.5, 0.3, 50.0), unused, unused),
     "random.wald": draws(between(1.0, 0.1, 10.0), between(2.0, 0.1, 10.0), unused, unused),
+    "random.polya_gamma": draws(between(1.0, 0.1, 10.0), between(2.0, -9.0, 9.0), unused, unused),
     "random.standard_t": draws(between(4.5, 0.5, 50.0), unused, unused, unused),
     "random.chisquare": draws(between(3.0, 0.3, 50.0), unused, unused, unused),
     "random.poisson": draws(between(100.0, 0.1, 500.0), unused, unused, most),
@@ -313,7 +314,7 @@ BOUNDS = {
         f"random.{law}": Bound(
             512.0, flips=1e-4, why="an accept/reject decision may flip; an ulp in a logarithm is multiplied by it"
         )
-        for law in ("beta", "chisquare", "poisson", "binomial", "negative_binomial", "geometric")
+        for law in ("beta", "polya_gamma", "chisquare", "poisson", "binomial", "negative_binomial", "geometric")
     },
     "random.wald": Bound(16.0, flips=1e-4, why="the choice between two roots may flip; the square of a normal number"),
     "random.standard_t": Bound(64.0, floor=1.0, flips=1e-4, why="a cosine near 0, and an exponential of e/df"),

@@ -8,11 +8,14 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
+from numbastats._core.kernel import build
 from numbastats._core.random import Purpose, key_words, normalise_rng, stream_word
+from numbastats.scalar import samplers
 from tests.contract import CountsContract, RandomContract, same
 
 NAN, INF = np.nan, np.inf
@@ -122,6 +125,105 @@ class TestWald(RandomContract):
     parameters = (1.5, 2.0)
     law = scipy.stats.invgauss(0.75, scale=2.0)
     refused = [((0.0, 1.0), "mean has the value 0"), ((1.0, -1.0), "scale has the value -1")]
+
+
+class PolyaGamma:
+    """The law PG(b, c), from its Laplace transform: P(X <= x) by Euler's algorithm (J. Abate, W. Whitt, 2006, section 5)."""
+
+    M = 14
+    BETA = M * math.log(10) / 3 + 1j * math.pi * np.arange(2 * M + 1)
+    ENDS = np.cumsum(scipy.special.comb(M, np.arange(M)))[::-1] / 2.0**M
+    ETA = (-1.0) ** np.arange(2 * M + 1) * np.r_[0.5, np.ones(M), ENDS]
+
+    def __init__(self, b, c):
+        self.b, self.c = b, c
+
+    def log_laplace(self, t):
+        """log E exp(-t X); log cosh is continuous where the real part of its argument is positive."""
+        z, z0 = np.sqrt(self.c**2 / 4 + t / 2), self.c / 2
+        return self.b * (z0 + np.log1p(np.exp(-2 * z0)) - z - np.log1p(np.exp(-2 * z)))
+
+    def cdf(self, x):
+        s = self.BETA / np.asarray(x)[..., None]
+        return 10 ** (self.M / 3) * (np.exp(self.log_laplace(s)) / self.BETA).real @ self.ETA
+
+    def mean(self):
+        return self.b / (2 * self.c) * math.tanh(self.c / 2) if self.c else self.b / 4
+
+    def std(self):
+        b, c = self.b, self.c
+        return math.sqrt(b / (4 * c**3) * (math.sinh(c) - c) / math.cosh(c / 2) ** 2 if c else b / 24)
+
+
+class TestPolyaGamma(RandomContract):
+    function = staticmethod(ns.random.polya_gamma)
+    parameters = (1.5, 2.0)
+    law = PolyaGamma(1.5, 2.0)
+    bad = [(1.0, NAN), (NAN, 1.0)]
+    refused = [((0.0, 1.0), "b has the value 0"), ((-1.0, 1.0), "b has the value -1"), ((INF, 1.0), "b has the value inf")]
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize(
+        "b, c", [(1e-3, 0.0), (0.1, 0.0), (0.1, 3.0), (1.0, 0.0), (2.0, 40.0), (7.3, 0.5), (500.0, 0.3), (500.0, 9.0)]
+    )
+    def test_moments_laplace_transform_and_law(self, b, c, dtype):
+        n, law = 200_000, PolyaGamma(b, c)
+        x = ns.random.polya_gamma(b, -c, n, rng=13, dtype=dtype).astype(float)
+        assert abs(x.mean() - law.mean()) < 4.5 * law.std() / math.sqrt(n)
+        squares = (x - law.mean()) ** 2
+        assert abs(squares.mean() - law.std() ** 2) < 4.5 * squares.std() / math.sqrt(n)
+        for t in np.array([0.1, 1.0, 3.0]) / law.std():
+            y = np.exp(-t * x)
+            assert abs(y.mean() - np.exp(law.log_laplace(t))) < 4.5 * y.std() / math.sqrt(n)
+        if b < 100:  # narrower laws take more terms
+            assert scipy.stats.kstest(x[:50_000], law.cdf).pvalue > 1e-3
+
+    def test_the_law_of_the_tests(self):
+        """Against the series of PG(1, 0) for the right tail: 1 - sum of (-1)^k 2/(pi h) exp(-2 (pi h)^2 x), h = k + 1/2."""
+        x, h = np.linspace(0.03, 2.0, 50), np.arange(40) + 0.5
+        want = 1 - (np.exp(-2 * (np.pi * h) ** 2 * x[:, None]) * 2 / (np.pi * h)) @ (-1.0) ** np.arange(40)
+        np.testing.assert_allclose(PolyaGamma(1.0, 0.0).cdf(x), want, atol=1e-7)
+
+    @pytest.mark.parametrize("b, parts", [(2.0, [1.0, 1.0]), (1.0, [0.5, 0.5]), (1.3, [0.3, 1.0])])
+    def test_sums(self, b, parts):
+        n = 200_000
+        total = sum(ns.random.polya_gamma(p, 1.0, n, rng=20 + i) for i, p in enumerate(parts))
+        assert scipy.stats.ks_2samp(total, ns.random.polya_gamma(b, 1.0, n, rng=3)).pvalue > 1e-3
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    def test_limits(self, dtype, device):
+        options = dict(size=20, rng=1, dtype=dtype, **device)
+        tiny, huge = (1e-300, 1e300) if dtype == np.float64 else (1e-36, 1e36)
+        draws = ns.random.polya_gamma
+        assert (draws(3.0, INF, **options) == 0).all() and (draws(300.0, -INF, **options) == 0).all()
+        for c in (0.0, tiny, 1e-3, 1e3, huge):
+            assert np.isfinite(draws(tiny, c, **options)).all() and (draws(tiny, c, **options) >= 0).all()
+            mean = huge / 4 if c < 0.1 else huge / (2 * c)
+            np.testing.assert_allclose(draws(dtype(huge), dtype(c), **options), mean, rtol=1e-5)
+        np.testing.assert_allclose(draws(3.0, 1e12, **options), 1.5e-12, rtol=2e-5)  # deviations: sqrt(2/(b c)) of the mean
+        np.testing.assert_allclose(draws(300.0, 1e12, **options), 1.5e-10, rtol=1e-6)
+
+    @pytest.mark.parametrize("c", [1e-3, 0.39, 0.41, 2.0, 8.0, 30.0])
+    def test_error_of_the_gamma_draws(self, c):
+        """The promise 5e-5 at b = 170, their least: both laws from the characteristic functions (Gil-Pelaez)."""
+        law = PolyaGamma(170.0, c)
+        out = np.empty(2)
+        build(_shape_and_scale, "serial")(c, out)
+        shape, scale = 170.0 * out[0], out[1]
+        s = (np.arange(3000) + 0.5) * 0.005  # of (X - mean)/std
+        t = s / law.std()
+        exact = np.exp(law.log_laplace(-1j * t) - 1j * t * law.mean())
+        gamma = np.exp(-shape * np.log(1 - 1j * t * scale) - 1j * t * scale * shape)
+        x = np.linspace(-5.0, 7.0, 400)[:, None]
+        wrong = abs(((np.exp(-1j * s * x) * (exact - gamma)).imag / s).sum(axis=1) * 0.005 / np.pi).max()
+        assert wrong < 5e-5
+        x = scale * (scipy.stats.gamma(shape).ppf([0.01, 0.5, 0.99]) - shape) / law.std()
+        ours = 0.5 - ((np.exp(-1j * s * x[:, None]) * gamma).imag / s).sum(axis=1) * 0.005 / np.pi
+        np.testing.assert_allclose(ours, [0.01, 0.5, 0.99], atol=1e-7)  # the inversion itself
+
+
+def _shape_and_scale(c, out):
+    out[0], out[1] = samplers._polya_gamma_shape(c)
 
 
 class TestWeibull(RandomContract):
@@ -454,6 +556,7 @@ def test_words_of_counters_are_never_renumbered():
         "LAPLACE": 16,
         "LOGISTIC": 17,
         "GUMBEL": 18,
+        "POLYA_GAMMA": 19,
         "MIXTURE_START": 48,
         "MIXTURE_SAMPLE": 49,
         "STABLE": 50,
@@ -473,7 +576,7 @@ def test_laws_do_not_share_their_words():
         ns.random.normal(size=n, rng=5, dtype=np.float32),
         *(getattr(ns.random, law)(size=n, rng=5) for law in ("laplace", "logistic", "gumbel", "poisson")),
         *(getattr(ns.random, law)(5.0, size=n, rng=5) for law in ("weibull", "pareto", "standard_t", "chisquare")),
-        *(getattr(ns.random, law)(2.0, 3.0, size=n, rng=5) for law in ("beta", "wald")),
+        *(getattr(ns.random, law)(2.0, 3.0, size=n, rng=5) for law in ("beta", "wald", "polya_gamma")),
         *(getattr(ns.random, law)(50, 0.3, size=n, rng=5) for law in ("binomial", "negative_binomial")),
         ns.random.geometric(0.3, size=n, rng=5),
     ]
@@ -519,7 +622,8 @@ import numbastats as ns
 from numbastats._core.kernel import REGISTRY
 
 for T in (np.float64, np.float32):
-    one, two = "exponential weibull pareto standard_t chisquare", "uniform normal gamma beta wald laplace logistic gumbel"
+    one = "exponential weibull pareto standard_t chisquare"
+    two = "uniform normal gamma beta wald polya_gamma laplace logistic gumbel"
     I, counts = (np.int64 if T == np.float64 else np.int32), ["poisson", "geometric", "binomial", "negative_binomial"]
     laws = [(law, 1, T) for law in one.split()] + [(law, 2, T) for law in two.split()] + [("truncnorm", 4, T)]
     for law, parameters, dtype in laws + [(law, 1 + i // 2, I) for i, law in enumerate(counts)]:
@@ -533,7 +637,7 @@ for beta in (0.3, [0.3, 0.5]):
 norm = REGISTRY["distributions.gh_log_norm"]
 print(set(norm.serial.signatures) - {s for _, s in norm.numba_signatures()})
 """
-    assert run_python(code).splitlines() == ["26 []", "set()"]
+    assert run_python(code).splitlines() == ["27 []", "set()"]
 
 
 def test_purposes_are_registered_once():

@@ -108,6 +108,10 @@ _MOMENTS = {
     "truncnorm": _truncated_moments,
     "beta": lambda a, b: (a / (a + b), math.sqrt(a * b / (a + b + 1)) / (a + b)),
     "wald": lambda mean, scale: (mean, math.sqrt(mean**3 / scale)),
+    "polya_gamma": lambda b, c: (
+        b / (2 * c) * math.tanh(c / 2),
+        math.sqrt(b / (4 * c**3) * (math.sinh(c) - c)) / math.cosh(c / 2),
+    ),
     "weibull": lambda a: _from_two_moments(math.gamma(1 + 1 / a), math.gamma(1 + 2 / a)),
     "pareto": lambda a: (1 / (a - 1), math.sqrt(a / (a - 2)) / (a - 1)),
     "standard_t": lambda df: (0.0, math.sqrt(df / (df - 2))),

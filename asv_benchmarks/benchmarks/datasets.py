@@ -454,6 +454,7 @@ LAWS = {
     "truncnorm": (0.0, 1.0, -1.0, 2.0),
     "beta": (2.0, 3.5),
     "wald": (1.0, 2.0),
+    "polya_gamma": (1.0, 2.0),
     "weibull": (1.5,),
     "pareto": (3.0,),
     "standard_t": (4.5,),

@@ -38,6 +38,7 @@ class Purpose(enum.IntEnum):
     LAPLACE = 16
     LOGISTIC = 17
     GUMBEL = 18
+    POLYA_GAMMA = 19
     MIXTURE_START = 48
     MIXTURE_SAMPLE = 49
     STABLE = 50

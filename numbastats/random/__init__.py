@@ -79,6 +79,7 @@ __all__ = [
     "normal",
     "pareto",
     "poisson",
+    "polya_gamma",
     "standard_t",
     "student_t",
     "truncnorm",
@@ -104,6 +105,7 @@ _MOST = 2.0**63 - 10.0 * 2.0**31.5  # the largest mean whose draws are below 2^6
 _RANGES = {  # what a parameter must be: where it is not, and what to say
     ">= 0": (lambda v: v < 0, "has the negative value", "values >= 0 (NaN gives NaN)"),
     "> 0": (lambda v: v <= 0, "has the value", "values > 0 (NaN gives NaN)"),
+    "> 0, finite": (lambda v: (v <= 0) | (v == np.inf), "has the value", "finite values > 0 (NaN gives NaN)"),
     "mean": (lambda v: (v < 0) | (v > _MOST) | (v != v), "has the value", f"values from 0 to {_MOST:.4g}"),
     "number": (lambda v: (v < 0) | (v >= 2.0**63) | (v != v), "has the value", "values from 0 to 2**63 - 1"),
     "positive": (lambda v: (v <= 0) | (v != v), "has the value", "values > 0"),
@@ -161,6 +163,7 @@ _GAMMA = _draws(kernels.GAMMA, Purpose.GAMMA, 15.0, shape=">= 0", scale=">= 0")
 _TRUNCNORM = _draws(kernels.TRUNCNORM, Purpose.TRUNCNORM, 20.0, _refuse_truncnorm, mu=None, sigma=None, lo=None, hi=None)
 _BETA = _draws(kernels.BETA, Purpose.BETA, 25.0, a="> 0", b="> 0")
 _WALD = _draws(kernels.WALD, Purpose.WALD, 8.0, mean="> 0", scale="> 0")
+_POLYA_GAMMA = _draws(kernels.POLYA_GAMMA, Purpose.POLYA_GAMMA, 60.0, b="> 0, finite", c=None)
 _POISSON = _draws(kernels.POISSON, Purpose.POISSON, 25.0, lam="mean")
 _BINOMIAL = _draws(kernels.BINOMIAL, Purpose.BINOMIAL, 35.0, n="number", p="chance")
 _NEGATIVE_BINOMIAL = _draws(
@@ -579,6 +582,73 @@ def wald(
     3.0
     """
     return draw(_WALD, (mean, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+
+
+@names_ours
+def polya_gamma(
+    b: ArrayLike,
+    c: ArrayLike = 0.0,
+    size: Size = None,
+    *,
+    rng: RNG = None,
+    offset: int = 0,
+    dtype: DTypeLike | None = None,
+    out: Any = None,
+    device: Device | None = None,
+    workers: Any = None,
+    stream: Any = None,
+    like: Any = None,
+) -> Any:
+    """Polya-Gamma draws PG(b, c), exactly below b = 170.
+
+    Parameters
+    ----------
+    b : array_like of float
+        Shape, > 0 and finite, whole or not.
+    c : array_like of float
+        Tilt, any number; its sign does not matter. Broadcast against `b`.
+    size, rng, offset, dtype, out, device, workers, stream, like
+        As in `uniform`.
+
+    Returns
+    -------
+    numpy.ndarray or scalar
+        Of mean ``b tanh(c/2)/(2c)``, b/4 for c = 0; positive, but where they underflow, as most do for b below 1e-162 (float32:
+        1e-23). 0 where c is infinite. NaN where a parameter is NaN.
+
+    Raises
+    ------
+    ValueError
+        For b <= 0 and infinite b.
+    TypeError, ValueError
+        For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `offset`, `dtype`, `out` or `device`.
+
+    Notes
+    -----
+    The Laplace transform is ``E exp(-t X) = (cosh(c/2)/cosh(sqrt(c^2/4 + t/2)))^b``. In logistic regression, given weights
+    omega ~ PG(n, x'beta) (n: trials), the posterior of beta under a normal prior is normal.
+
+    Below b = 170 a draw is the sum of n = ceil(b) draws PG(b/n, c), each by rejection from the inverse Gaussian distribution
+    that the first term of the density's alternating series is; at least half of the tries are accepted, for every b and c. It
+    is exact for every b (float32: a part of the sum ends at 3, which one in 2 million would exceed). The time grows with b.
+
+    From b = 170 on, a shifted gamma draw with the exact mean, variance and third cumulant. The excess kurtosis is too small by at
+    most 0.33/b and the distribution function wrong by at most 5e-5, which a million draws do not show.
+
+    References
+    ----------
+    N. G. Polson, J. G. Scott, J. Windle, "Bayesian inference for logistic models using Polya-Gamma latent variables", JASA 108
+    (2013), sections 2 and 4. J. Windle, N. G. Polson, J. G. Scott, "Sampling Polya-Gamma random variates: alternate and
+    approximate techniques", arXiv:1405.0506 (2014), for the density at any b.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.random.polya_gamma(2.0, [0.0, 3.0], (100_000, 2), rng=5)
+    >>> x.mean(axis=0).round(1)  # 1/2 and tanh(3/2)/3
+    array([0.5, 0.3])
+    """
+    return draw(_POLYA_GAMMA, (b, c), size, rng, dtype, out, device, workers, stream, offset, like)
 
 
 @names_ours

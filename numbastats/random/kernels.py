@@ -22,6 +22,7 @@ __all__ = [
     "NORMAL",
     "PARETO",
     "POISSON",
+    "POLYA_GAMMA",
     "STANDARD_T",
     "TRUNCNORM",
     "UNIFORM",
@@ -96,6 +97,12 @@ TRUNCNORM = _items(
 )
 BETA = _items("beta", (*_LOG_CONCAVE, samplers.beta_try, samplers.beta_finish), samplers.beta_item, 2)
 WALD = _items("wald", (samplers.gamma_first, samplers.wald_second, samplers.wald_try, samplers.no_finish), samplers.wald_item, 2)
+POLYA_GAMMA = _items(
+    "polya_gamma",
+    (samplers.gamma_first, samplers.wald_second, samplers.polya_gamma_try, samplers.polya_gamma_finish),
+    samplers.polya_gamma_item,
+    2,
+)
 STANDARD_T = _items(
     "standard_t",
     (samplers.standard_t_first, samplers.standard_t_second, samplers.standard_t_try, samplers.no_finish),

@@ -17,7 +17,7 @@ import numpy as np
 
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import by_dtype, fma, from_bits, muladd, real, to_bits
-from numbastats.scalar.elementary import cospi, exp, expm1, log, log1p, log_scaled, pow
+from numbastats.scalar.elementary import cospi, exp, expm1, log, log1p, log_scaled, pow, tanh
 from numbastats.scalar.normal import LN2, r_form
 from numbastats.scalar.philox import philox4x32, unit, unit_and_rest31, unit_and_rest32, word_bits
 from numbastats.scalar.special import mills_right, ndtr_pair
@@ -38,6 +38,7 @@ __all__ = [
     "normal1",
     "normal_from_words",
     "pareto_from_words",
+    "polya_gamma1",
     "truncnorm1",
     "truncnorm_from_words",
     "uniform1",
@@ -727,11 +728,11 @@ _far_root = by_dtype(device_function(lambda x: 1e17), device_function(lambda x: 
 
 
 @device_function
-def wald_try(z, v, mean, scale, unused, unused_too):
-    """An inverse Gaussian draw from a normal z and a uniform v; NaN unless both parameters are positive.
+def _wald(z, v, mean, scale):
+    """(x, u): an inverse Gaussian draw from a normal z and a uniform v, and a uniform number, v anew, independent of x.
 
-    The roots of r = (X/mean - 1)^2/(X/mean) = mean z^2/scale are X = mean/w and mean w, the second with probability 1/(1 + w)
-    (Michael, Schucany and Haas, 1976); w >= 1 is a sum of positive terms.
+    x is NaN unless both parameters are positive. The roots of r = (X/mean - 1)^2/(X/mean) = mean z^2/scale are X = mean/w and
+    mean w, the second with probability 1/(1 + w) (Michael, Schucany and Haas, 1976); w >= 1 is a sum of positive terms.
     """
     T = type(z)
     square = z * z
@@ -739,9 +740,18 @@ def wald_try(z, v, mean, scale, unused, unused_too):
     far = r > _far_root(r)
     half = T(0.5) * (T(1.0) if far else r)
     w = T(1.0) + (half + T(math.sqrt(half * (half + T(2.0)))))
-    x = mean * w if v * (T(1.0) + w) < T(1.0) else mean / w
+    place = v * (T(1.0) + w)
+    second = place < T(1.0)
+    x = mean * w if second else mean / w
     x = scale / square if far else x
-    return x if (mean > T(0.0)) & (scale > T(0.0)) else T(np.nan)
+    u = v if far else place if second else (place - T(1.0)) / w
+    return (x if (mean > T(0.0)) & (scale > T(0.0)) else T(np.nan)), u
+
+
+@device_function
+def wald_try(z, v, mean, scale, unused, unused_too):
+    """An inverse Gaussian draw from a normal z and a uniform v; NaN unless both parameters are positive."""
+    return _wald(z, v, mean, scale)[0]
 
 
 @device_function
@@ -758,6 +768,125 @@ def standard_t_try(e, c, df, unused, unused_too, unused_again):
     ratio = ratio if h > T(1e-30) else T(1.0)
     x = (T(math.sqrt(T(2.0) * e * ratio)) * c) * exp(h)
     return x if df > T(0.0) else T(np.nan)
+
+
+# --- Polya-Gamma: a sum of parts of b <= 1, each by rejection from an inverse Gaussian, one Philox block a try -----
+
+_MOST_PARTS = 170.0  # the b from which on a shifted gamma draw takes the place of the sum
+# Beyond this number of a part p is taken as 0: it is below 1e-15 (float32: 4e-5, the chance of such a part below 5e-7).
+_longest = by_dtype(device_function(lambda x: 8.0), device_function(lambda x: np.float32(3.0)))
+
+
+@device_function
+def _polya_chance(x, b):
+    """p, the density of PG(b, 0) at x over 2^b times that of its first term, a Levy density of scale b^2/4; b <= 1.
+
+    ``sum_n (-1)^n Gamma(n + b)/(n! Gamma(b)) (2n + b)/b exp(-n(n + b)/(2x))``, falling from 1 to 0 in x, to a few ulp of 1.
+    """
+    T = type(x)
+    half = T(-0.5) / x
+    total, coefficient, power, ratio, square = T(1.0), T(1.0), T(1.0), exp((T(1.0) + b) * half), exp(T(2.0) * half)
+    n, sign, term = T(1.0), T(-1.0), T(1.0)
+    while term > T(1e-17) and n < T(32.0):
+        power, ratio = power * ratio, ratio * square
+        term = coefficient * (T(2.0) * n + b) * power
+        total = total + sign * term
+        coefficient, sign, n = coefficient * (n + b) / (n + T(1.0)), -sign, n + T(1.0)
+    return total if x < _longest(x) else T(0.0)
+
+
+@device_function
+def _polya_parts(b):
+    """The number of parts, b rounded up."""
+    T = type(b)
+    whole = T(np.int32(b))
+    return whole + T(1.0) if whole < b else whole
+
+
+@device_function
+def polya_gamma_try(z, v, b, c, unused, unused_too):
+    """One try of a part of a PG(b, c) draw, PG(b/n, c) with n the next whole number to b, from a normal z and a uniform v.
+
+    -1 where it is rejected, at most half of the tries, where there is no sum of parts, and for parameters out of domain. The
+    first term of the density, times exp(-c^2 x/2), is that of an inverse Gaussian of mean b/(2c) and shape b^2/4.
+    """
+    T = type(z)
+    proper = (b > T(0.0)) & (b < T(_MOST_PARTS)) & (abs(c) < T(np.inf))
+    b = b if proper else T(1.0)
+    b = b / _polya_parts(b)
+    product = abs(c) * b
+    y, u = _wald(z, v, T(0.5) / product if product > T(0.0) else T(np.inf), T(0.25))  # x/b^2, which does not underflow
+    x = b * y * b
+    accept = proper and u < (_polya_chance(x, b) if x > T(0.0) else T(1.0))
+    return x if accept else T(-1.0)
+
+
+@device_function
+def _polya_gamma_shape(c):
+    """(shape/b, scale) of the shifted gamma distribution with the variance and the third cumulant of PG(b, c), c finite.
+
+    With z = c/2 and w = z^2 from derivatives of log cosh(sqrt(w)), by their Taylor series next to 0.
+    """
+    T = type(c)
+    z = T(0.5) * c
+    w = z * z
+    if w < T(0.04):
+        second = muladd(w, muladd(w, muladd(w, T(-691.0 * 30 / 935550), T(31.0 * 20 / 14175)), T(-17.0 * 12 / 2520)), T(6.0 / 45))
+        second = muladd(w, second, T(-1.0 / 6.0))
+        third = muladd(w, muladd(w, muladd(w, T(-691.0 * 120 / 935550), T(31.0 * 60 / 14175)), T(-17.0 * 24 / 2520)), T(6.0 / 45))
+        scale = T(-0.25) * third / second
+        return T(-0.25) * second / (scale * scale), scale
+    t, e = tanh(z), exp(T(-2.0) * z)
+    slope = T(4.0) * e / ((T(1.0) + e) * (T(1.0) + e))  # of tanh
+    gap = t - z * slope
+    s = T(3.0) - T(2.0) * t * z * (z * slope) / gap
+    return T(4.0) * z * gap / (s * s), T(0.125) * s / z / z
+
+
+@device_function
+def _polya_gamma_mean(b, c):
+    """``b tanh(c/2)/(2c)``."""
+    T = type(b)
+    return T(0.5) * b * (tanh(T(0.5) * c) / c if c > T(1e-8) else T(0.5))
+
+
+@device_function
+def polya_gamma_rest(k0, k1, item, stream, b, c, first, draw):
+    """The PG(b, c) draw of an item, given the result of its first try if `draw` is 1, and -1 if it is 0."""
+    T = type(b)
+    c = abs(c)
+    if not (b > T(0.0) and b < T(np.inf) and c >= T(0.0)):
+        return T(np.nan)
+    if c == T(np.inf):
+        return T(0.0)
+    low, high, draw = np.uint32(np.uint64(item)), np.uint32(np.uint64(item) >> np.uint64(32)), np.uint32(draw)
+    if b >= T(_MOST_PARTS):
+        shape, scale = _polya_gamma_shape(c)
+        shape, mean = b * shape, _polya_gamma_mean(b, c)
+        if shape > T(1e32):  # whose deviations are below an ulp
+            return mean
+        return mean + scale * (gamma1(k0, k1, item, stream, shape, T(1.0)) - shape)
+    parts, total = _polya_parts(b), T(0.0)
+    if first >= T(0.0):
+        parts, total = parts - T(1.0), first
+    while parts > T(0.0):
+        w0, w1, w2, w3 = philox4x32(low, high, draw, stream, k0, k1)
+        x = polya_gamma_try(_signed_normal(word_bits(w0, w1, b)), _pair(word_bits(w2, w3, b))[0], b, c, b, b)
+        draw = np.uint32(draw + np.uint32(1))
+        if x >= T(0.0):
+            parts, total = parts - T(1.0), total + x
+    return total
+
+
+@device_function
+def polya_gamma1(k0, k1, item, stream, b, c):
+    """The Polya-Gamma draw PG(b, c) of an item; 0 for infinite c, NaN unless b is positive and finite.
+
+    Exact below b = 170, of some 2b tries; a gamma draw with the exact mean, variance and third cumulant from there on.
+    """
+    b, c = real(b), real(c)
+    T = type(b)
+    return polya_gamma_rest(k0, k1, item, stream, b, c, T(-1.0), 0)
 
 
 # --- items for blocked loops: two numbers from the block of draw 0, one vectorised try, and the rest in scalar code --
@@ -843,6 +972,18 @@ def wald_item(k0, k1, item, stream, mean, scale, unused, unused_too):
     """The inverse Gaussian draw of an item."""
     w0, w1, w2, w3 = _block(k0, k1, item, stream)
     return wald_try(_signed_normal(word_bits(w0, w1, mean)), _pair(word_bits(w2, w3, mean))[0], mean, scale, mean, mean)
+
+
+@device_function
+def polya_gamma_finish(k0, k1, item, stream, b, c, unused, unused_too, found):
+    """`polya_gamma1` after draw 0."""
+    return polya_gamma_rest(k0, k1, item, stream, b, c, found, 1)
+
+
+@device_function
+def polya_gamma_item(k0, k1, item, stream, b, c, unused, unused_too):
+    """`polya_gamma1`."""
+    return polya_gamma1(k0, k1, item, stream, b, c)
 
 
 @device_function

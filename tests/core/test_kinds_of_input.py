@@ -82,6 +82,7 @@ CALLS = {  # by the name of the function or class: data, and calls that take the
     "random.beta": (U, [lambda x: ns.random.beta(x, 2.0, rng=1), lambda x: ns.random.beta(2.0, x, rng=1)]),
     "random.wald": (U, [lambda x: ns.random.wald(x, 2.0, rng=1)]),
     "random.inverse_gaussian": (U, [lambda x: ns.random.inverse_gaussian(2.0, x, rng=1)]),
+    "random.polya_gamma": (U, [lambda x: ns.random.polya_gamma(2.0, x, rng=1), lambda x: ns.random.polya_gamma(x, rng=1)]),
     "random.poisson": (U, [lambda x: ns.random.poisson(x, rng=1)]),
     "random.binomial": (U, [lambda x: ns.random.binomial(40, x, rng=1)]),
     "random.negative_binomial": (U, [lambda x: ns.random.negative_binomial(3.0, x, rng=1)]),

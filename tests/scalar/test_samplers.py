@@ -60,6 +60,11 @@ def beta(k0, k1, item, stream, p):
 
 
 @device_function
+def polya_gamma(k0, k1, item, stream, p):
+    return samplers.polya_gamma1(k0, k1, item, stream, p[0], p[1])
+
+
+@device_function
 def log_gamma(k0, k1, item, stream, p):
     return samplers.log_gamma1(k0, k1, item, stream, p[0])
 
@@ -153,6 +158,24 @@ def test_law(f, parameters, law, dtype):
     x = draw(f, dtype, *parameters)
     assert x.dtype == dtype
     assert ss.kstest(x.astype(float), law.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_of_polya_gamma(dtype):
+    """PG(1/2, 0) + PG(1/2, 0) is PG(1, 0), whose right tail has a series of its own."""
+    x = draw(polya_gamma, dtype, 0.5, 0.0, n=2 * N).astype(float)
+    h = np.arange(40) + 0.5
+    signs = np.resize([1.0, -1.0], 40)
+
+    def cdf(y):
+        return 1 - np.exp(-2 * (np.pi * h) ** 2 * y[:, None]) @ (signs * 2 / (np.pi * h))
+
+    total = x[:N] + x[N:]
+    far = total[total > 0.05]
+    below = cdf(np.array([0.05]))[0]
+    assert abs(1 - far.size / N - below) < 4 * np.sqrt(below * (1 - below) / N)
+    assert ss.kstest((cdf(far) - below) / (1 - below), "uniform").pvalue > 1e-3
+    assert np.isnan(draw(polya_gamma, dtype, -1.0, 1.0, n=3)).all() and np.isnan(draw(polya_gamma, dtype, INF, 1.0, n=3)).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
