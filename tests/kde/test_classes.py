@@ -141,7 +141,7 @@ def test_labels_in_another_order_are_refused():
     pandas = pytest.importorskip("pandas")
     x, y = pandas.DataFrame({"a": np.arange(20.0)}), pandas.Series(np.repeat([0, 1], 10))
     with pytest.raises(ValueError, match="index"):
-        KDEClassifier(bandwidth=1.0).fit(x, y.sample(frac=1, random_state=0))
+        kde.KDEClassifier(bandwidth=1.0).fit(x, y.sample(frac=1, random_state=0))
 
 
 def test_bad_classes():
