@@ -6,6 +6,7 @@ import dataclasses
 import math
 import sys
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,8 @@ def count(name, value, least=1):
 
 def check_probability(name, value, text="a probability between 0 and 1"):
     """Raise unless 0 < value < 1."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} is no number; use {text}")
     if not 0.0 < value < 1.0:
         raise ValueError(f"{name}={value!r} is out of range; use {text}")
 

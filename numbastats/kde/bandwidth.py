@@ -741,7 +741,11 @@ def _warn_of_ties(y):
 
 def _scale(y, kernel, w, n, form="radial"):
     """The rule for normal samples with the spread of these."""
-    return normal_reference(n, y.shape[1], kernel, form) * math.sqrt(np.average((y - np.average(y, 0, w)) ** 2, 0, w).mean())
+    with np.errstate(over="ignore"):
+        spread = math.sqrt(np.average((y - np.average(y, 0, w)) ** 2, 0, w).mean())
+    if not 0.0 < spread < math.inf:
+        raise ValueError(f"the samples have the standard deviation {spread:g}: no bandwidth is the best; give one in numbers")
+    return normal_reference(n, y.shape[1], kernel, form) * spread
 
 
 def likelihood_cv(

@@ -43,7 +43,20 @@ class KernelDensity(Distribution):
         logs = name in ("logcdf", "logsf")
         found = getattr(self.params.kde, name[3:] if logs else name)(x.reshape(-1))
         found = np.asarray(to_host(found, "the result"), float).reshape(x.shape)
-        return np.log(found) if logs else found
+        return self._logs(name, x, found) if logs else found
+
+    def _logs(self, name, x, found):
+        """Logarithms of tails; those of Gaussian kernels without an end go on where the tails have underflowed."""
+        logs, line = np.log(found), self.params.kde._line()
+        kernel, tail, reach = line.model.kernel, line.model.tail, math.sqrt(line.model.tau2)
+        use = (found == 0.0) & np.isfinite(x)
+        if kernel.name == "gaussian" and tail == 0.0 and not line.walls and use.any():
+            from scipy.special import log_ndtr, logsumexp
+
+            at, b, w, _, _ = line.parts[0]
+            z = (x[use][:, None] - at) * (reach / b)
+            logs[use] = logsumexp(log_ndtr(z if name == "logcdf" else -z), b=w / w.sum(), axis=1)
+        return logs
 
     def _draws(self, shape, options):
         draws = self.params.kde.sample(math.prod(shape), rng=options["rng"])[:, 0].reshape(shape)

@@ -71,7 +71,7 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None, z
         pieces = max(8 * threads, math.ceil(n * (most or cost) / slabs.SLAB_WORK))
         in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
         return args
-    staged = [gpu.zeros(a.shape, a.dtype) if i in zeroed else _staged(a) for i, a in enumerate(args)]
+    staged = [_zeros(a) if i in zeroed else _staged(a) for i, a in enumerate(args)]
     launch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=LANES)
     for i in written:
         staged[i].copy_to_host(args[i])
@@ -83,6 +83,11 @@ def _staged(a):
     if isinstance(a, tuple):
         return type(a)(*map(_staged, a))
     return gpu.upload(a) if isinstance(a, np.ndarray) else a
+
+
+def _zeros(a):
+    """Zeros on the device of the shape of an argument."""
+    return type(a)(*map(_zeros, a)) if isinstance(a, tuple) else gpu.zeros(a.shape, a.dtype)
 
 
 @dataclasses.dataclass
@@ -274,7 +279,7 @@ def insertions(p, owner, par, options):
         grid = k.insertion.Grid(family.base, float(family.shape), narrowest, options.min_count, int(family.latent))
         room = k.insertion.Room(logs[use], np.zeros((use.size, k.insertion.GRID)), np.zeros((use.size, k.insertion.PEAKS, 4)))
         args = [p.cells, p.q, p.info, owner[use], grid, P[use], room, found[use]]
-        run(k.INSERTION, args, use.size, options, (7,), cost=2e5)
+        run(k.INSERTION, args, use.size, options, (7,), cost=2e5, zeroed=() if family.latent else (6,))
         found[use] = args[7]
     gain, share, m, v = np.moveaxis(found, 2, 0)
     new = np.stack([share, m, v], axis=2)[..., None]

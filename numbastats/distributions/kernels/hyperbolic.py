@@ -25,6 +25,7 @@ from numbastats.distributions.kernels.fits import (
     mean_square,
     quartiles,
     results,
+    weighted_mean,
 )
 from numbastats.scalar import hyperbolic as hyp
 from numbastats.scalar import mixture as fam
@@ -369,6 +370,11 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
     x, w = x[:n], w[:n]
     mass = numbers[MASS]
     low, centre, high = quartiles(x, w, weighted, mass)
+    side = -1.0 if weighted_mean(x, w) < centre else 1.0  # the longer tail becomes the upper one, so mirrored data climb alike
+    if side < 0.0:
+        for j in range(n):
+            x[j] = -x[j]
+        low, centre, high = quartiles(x, w, weighted, mass)
     spread = (high - low) / 1.35
     if not spread > 0.0:
         spread = math.sqrt(mean_square(x, w, centre))
@@ -380,7 +386,7 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
     p, held, best, status = work[PAR], work[HELD], -math.inf, DEGENERATE
     family = 2 if fixed[DELTA] == 0.0 else 0 if _free(fixed, LAM) else 1
     unit = work[_UNIT]
-    unit[LAM], unit[ALPHA], unit[BETA], unit[DELTA], unit[MU] = 1.0, 1.0 / length, 1.0 / length, length, length
+    unit[LAM], unit[ALPHA], unit[BETA], unit[DELTA], unit[MU] = 1.0, 1.0 / length, side / length, length, side * length
     for i in range(p.size):
         held[i] = fixed[i] / unit[i]
     attempt, at_pole, within = 0, False, False
