@@ -202,12 +202,12 @@ class Responses:
 class MoreColumnsThanRows:
     """Numbers, 4 coefficients that matter: effective draws of log sigma and the 20 largest coefficients, the least of them."""
 
-    params = [(100, 500), (200, 2000), (72, 3571)]
+    params = [["100 x 500", "200 x 2000", "72 x 3571"]]
     param_names = ["size"]
     number, timeout = 1, 1800
 
     def setup(self, size):
-        n, p = size
+        n, p = map(int, size.split(" x "))
         rng = np.random.default_rng(0)
         X = rng.standard_normal((n, p))
         y = X[:, :4] @ [3.0, -2.0, 1.5, 1.0] + rng.standard_normal(n) + 5.0
@@ -218,6 +218,8 @@ class MoreColumnsThanRows:
 
     def track_milliseconds_per_iteration_and_chain(self, size):
         return self.model.stats_["ms_per_iteration"] / self.model.chains
+
+    track_milliseconds_per_iteration_and_chain.unit = "ms"
 
     def track_effective_draws_per_second(self, size):
         largest = np.argsort(-abs(self.model.coef_))[:20]
