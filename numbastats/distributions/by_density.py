@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -168,24 +168,24 @@ class ByFormulas(ByDensity):
         low, high = self._support
         return self.loc + self.scale * low, self.loc + self.scale * high
 
-    def mean(self) -> Any:
-        """Mean, by `expect`."""
-        return self.expect()
-
-    def var(self) -> Any:
-        """Variance, by `expect`."""
-        return self._batch(self._central(2))
+    def _at_standard(self):
+        """The distributions of standard form."""
+        return type(self)(*self._of_standard(*self._standard()))
 
     def _central(self, power):
-        plain = self._bare()
-        centre = np.asarray(plain.expect())[..., None]
-        return plain.expect(lambda x: (x - centre) ** power)
+        """A central moment of the standard form."""
+        standard = self._at_standard()
+        centre = np.asarray(standard.expect())[..., None]
+        return standard.expect(lambda z: (z - centre) ** power)
+
+    def _mean_var(self):
+        return self._at_standard().expect(), self._central(2)
 
     def _shape(self):
         second = self._central(2)
         return self._central(3) / second**1.5, self._central(4) / second**2 - 3.0
 
     def _entropy(self):
-        standard, (low, high) = type(self)(*self._of_standard(*self._standard())), self._support
+        standard, (low, high) = self._at_standard(), self._support
         wide, ends = standard._with_axis(), (np.nextafter(low, high), np.nextafter(high, low))  # there may be poles at the ends
         return -standard.expect(lambda z: wide.logpdf(np.clip(z, *ends)))

@@ -12,7 +12,6 @@ from numbastats.distributions.by_density import ByFormulas
 from numbastats.distributions.families import student_t
 from numbastats.distributions.kernels.likelihood import ALWAYS, Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
-from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log1p
 from numbastats.scalar.hyperbolic import student_logpdf
 from numbastats.scalar.special import digamma
@@ -143,8 +142,6 @@ class SkewT(ByFormulas):
         mean = skew * np.sqrt(df / math.pi) * np.exp(gammaln(0.5 * df - 0.5) - gammaln(0.5 * df))
         mean = np.where(df > 1.0, mean, math.nan)
         return mean, np.where(df > 2.0, df / (df - 2.0) - mean * mean, mean + math.inf)
-
-    mean, var = Distribution.mean, Distribution.var
 
     def _shape(self):
         df, (mean, var) = np.asarray(self.df), self._mean_var()

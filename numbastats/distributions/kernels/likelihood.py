@@ -711,7 +711,7 @@ class Likelihood:
     def _functions(self):
         """The family's formulas, and sums of them, by the names by which the three functions know them."""
         points, family = self._points, self._points.formulas
-        names = {f"_{f}": points._formula(family, f) for f in ("logpdf", "logcdf", "logsf")} | points.with_shapes()
+        names = {f"_{f}": points._formula(f) for f in ("logpdf", "logcdf", "logsf")} | points.with_shapes()
         names |= dict(_support=family.support, _guess=family.guess, _settled=getattr(family, "settled", nothing_settled))
         names["_log_mass"] = bind(log_mass, **{f: names[f] for f in ("_support", "_logpdf", "_logcdf", "_logsf")})
         names |= dict(_SHAPES=self._rules.shapes, _LOGS=self._rules.logs)

@@ -465,31 +465,30 @@ class Points:
 
     def _of_score(self):
         """Scalars of the loop of the score."""
-        family = self.formulas
-        logpdf = self._everywhere(family, "logpdf", self._formula(family, "logpdf"))
+        logpdf = self._everywhere("logpdf", self._formula("logpdf"))
         return {"_value": bind(of_score, _standard=logpdf, **self.with_shapes())}
 
     def _bound(self, name, plain):
         """Scalars of the loops of a function."""
         family = self.formulas
-        found = dict(_value=self._function(family, name, self._formula(family, name)), _constants=family.constants)
+        found = dict(_value=self._function(name, self._formula(name)), _constants=family.constants)
         if plain:
-            value = self._function(family, name, getattr(family, f"plain_{name}"))
+            value = self._function(name, getattr(family, f"plain_{name}"))
             found |= dict(_is_plain=family.is_plain, _plain_value=value)
         return found
 
-    def _function(self, family, name, formula):
+    def _function(self, name, formula):
         """A function of all numbers, in units of x, from a formula of the standard form."""
-        return bind(_FORMS[name][2], _standard=self._everywhere(family, name, formula))
+        return bind(_FORMS[name][2], _standard=self._everywhere(name, formula))
 
-    @staticmethod
-    def _everywhere(family, name, formula):
+    def _everywhere(self, name, formula):
         """A formula of the standard form with its values outside the support."""
         form, values, _units = _FORMS[name]
-        return bind(form, _f=formula, _support=family.support, **values)
+        return bind(form, _f=formula, _support=self.formulas.support, **values)
 
-    def _formula(self, family, name):
+    def _formula(self, name):
         """The family's formula, or one that is made of its others."""
+        family = self.formulas
         if hasattr(family, name):
             return getattr(family, name)
         if not self.with_tails and name != "pdf":
@@ -498,10 +497,10 @@ class Points:
         if lower and not hasattr(family, "sf") and not hasattr(family, "logsf"):  # an even density
             return bind(negative if name == "isf" else mirrored, _f=getattr(family, lower))
         if name in ("ppf", "isf"):
-            logs = {f"_{f}": self._formula(family, f) for f in ("logpdf", "logcdf", "logsf")}
+            logs = {f"_{f}": self._formula(f) for f in ("logpdf", "logcdf", "logsf")}
             newton = bind(_by_newton, _support=family.support, _start=family.start, **logs)
             return bind(ppf_by_newton if name == "ppf" else isf_by_newton, _quantile=newton)
         if name in ("pdf", "cdf", "sf"):
             return bind(exponential, _f=getattr(family, f"log{name}"))
         tails = ("cdf", "sf") if name == "logcdf" else ("sf", "cdf")
-        return bind(log_of_tail, **{f: self._formula(family, tail) for f, tail in zip(("_f", "_sf"), tails, strict=True)})
+        return bind(log_of_tail, **{f: self._formula(tail) for f, tail in zip(("_f", "_sf"), tails, strict=True)})

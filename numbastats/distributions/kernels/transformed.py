@@ -7,7 +7,6 @@ A family says by ``image(z, c)`` what of its values has the distribution `base`,
 from __future__ import annotations
 
 import math
-import sys
 
 from numbastats._core.kernel import bind, device_function
 from numbastats.scalar.elementary import exp, log
@@ -74,7 +73,7 @@ def transformed(base, image, preimage, falling=False):
     """The formulas cdf, sf, logcdf, logsf, ppf and isf; `base` is a class, and a `falling` image exchanges its tails."""
 
     def formula(name):
-        return base._kernels._formula(sys.modules[base.__module__], _OTHER[name] if falling else name)
+        return base._kernels._formula(_OTHER[name] if falling else name)
 
     tails = [bind(of_image, _f=formula(name), _image=image) for name in ("cdf", "sf", "logcdf", "logsf")]
     return *tails, *(bind(to_preimage, _f=formula(name), _preimage=preimage) for name in ("ppf", "isf"))
