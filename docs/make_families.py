@@ -18,6 +18,7 @@ WRITTEN = {  # supports that depend on parameters
     "GEV": "from -1/shape, or to it; all numbers at 0",
     "GPD": "0 to ∞, or to -1/shape",
     "TruncatedNormal": "lower to upper",
+    "Binomial": "0, 1, ..., n",
 }
 HEAD = """# All distributions
 
@@ -38,13 +39,10 @@ def ends(support):
 
 def support_of(cls):
     """What the class says of its support, for shapes that differ where it depends on them."""
-    written = {
-        "GEV": "from -1/shape, or to it; all numbers at 0",
-        "GPD": "0 to ∞, or to -1/shape",
-        "TruncatedNormal": "lower to upper",
-    }
-    if cls.__name__ in written:
-        return written[cls.__name__]
+    if cls.__name__ in WRITTEN:
+        return WRITTEN[cls.__name__]
+    if cls.is_discrete:
+        return "0, 1, 2, ..."
     values = {name: 1.5 if name == "alpha" else 0.5 for name in cls.names}
     values |= {name: float(name == "scale") for name in ("loc", "scale", "mu") if name in cls.names}
     values |= {"beta": 0.0} if "alpha" in cls.names else {}

@@ -54,6 +54,12 @@ PARAMETERS = {
     "GeneralizedHyperbolic": ((1.5, 2.0, 0.5, 1.0), "genhyperbolic", (1.5, 2.0, 0.5)),
     "Stable": ((1.7, 0.2), "levy_stable", (1.7, 0.2)),
 }
+COUNTS = {
+    "Poisson": ((3.5,), "poisson", (3.5,)),
+    "NegativeBinomial": ((30.0, 2.5), "nbinom", (2.5, 2.5 / 32.5)),
+    "Geometric": ((2.0,), "geom", (1.0 / 3.0, -1.0)),
+    "Binomial": ((120, 0.3), "binom", (120, 0.3)),
+}
 ALONE = {"Kumaraswamy": ((2.0, 3.0),), "SkewT": ((2.0, 4.5, 0.3, 2.0),)}  # which SciPy has not
 MOST = {
     "NIG": 100,
@@ -67,13 +73,14 @@ HERE = [name for name in PARAMETERS if name not in MOST or name == "NIG"]
 def made(name):
     import numbastats as ns
 
-    return getattr(ns.distributions, name)(*(PARAMETERS | ALONE)[name][0])
+    return getattr(ns.distributions, name)(*(PARAMETERS | ALONE | COUNTS)[name][0])
 
 
 def peer_of(name):
     import scipy.stats
 
-    return getattr(scipy.stats, PARAMETERS[name][1])(*PARAMETERS[name][2])
+    _, peer, arguments = (PARAMETERS | COUNTS)[name]
+    return getattr(scipy.stats, peer)(*arguments)
 
 
 class Functions:
@@ -90,6 +97,26 @@ class Functions:
 
     def time_100000_points(self, name, function, library):
         self.function(self.at)
+
+
+class Counts:
+    params = [few([*COUNTS]), ["logpmf", "cdf", "logsf", "ppf"], ["numbastats", "scipy"]]
+    param_names = ["distribution", "function", "library"]
+
+    def setup(self, name, function, library):
+        d = made(name)
+        self.at = np.random.default_rng(1).uniform(size=100_000) if function == "ppf" else d.rvs(100_000, rng=1)
+        self.function = getattr(d if library == "numbastats" else peer_of(name), function)
+        self.function(self.at)
+
+    def time_100000_counts(self, name, function, library):
+        self.function(self.at)
+
+    def track_error_of_the_mean_by_a_sum(self, name, function, library):
+        d = made(name)
+        return float(abs(d.expect() - d.mean()) / d.std())
+
+    track_error_of_the_mean_by_a_sum.unit = "standard deviations"
 
 
 class Objects:
@@ -161,12 +188,14 @@ def _map_arguments(one):
 
 
 KERNELS = {
-    name: f"distributions.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}" for name in PARAMETERS | ALONE if name not in MOST
+    name: f"distributions.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}"
+    for name in PARAMETERS | ALONE | COUNTS
+    if name not in MOST
 }
 GPU_MAKERS = {
     f"{kernel}_{function}{end}": _arguments(name, function, bool(end))
     for name, kernel in KERNELS.items()
-    for function in FUNCTIONS
+    for function in (*FUNCTIONS, "pmf", "logpmf")
     for end in ("", "_of_arrays")
     if f"{kernel}_{function}{end}" in REGISTRY
 } | {f"{kernel}_score": _score_arguments(name) for name, kernel in KERNELS.items()}

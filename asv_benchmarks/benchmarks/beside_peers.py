@@ -15,7 +15,7 @@ import scipy.stats as st
 
 import numbastats as ns
 
-from .bench_distributions import MOST, PARAMETERS, made, peer_of
+from .bench_distributions import COUNTS, MOST, PARAMETERS, made, peer_of
 from .common import interleave, require
 
 SIZES = (1, 100, 100_000)
@@ -65,9 +65,9 @@ METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 
 GENERATOR = np.random.default_rng(1)  # of the other packages
 PAIRS: dict[str, Pair] = {}
-for _name in PARAMETERS:
+for _name in PARAMETERS | COUNTS:
     _ours, _theirs, _most = made(_name), peer_of(_name), MOST.get(_name)
-    for _method in METHODS:
+    for _method in METHODS if _name in PARAMETERS else [m.replace("pdf", "pmf") for m in METHODS]:
         _values = _quantiles if _method in ("ppf", "isf") else functools.partial(lambda d, n: d.rvs(n, rng=1), _ours)
         _slow = _most if _most and _method not in ("pdf", "logpdf") or _name == "Stable" else None
         if _name == "ExGaussian" and _method in ("logcdf", "logsf", "ppf", "isf"):  # by SciPy's quadrature, and search

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["distance"]
+__all__ = ["distance", "distance_of_counts"]
 
 
 def distance(statistic, x, cdf, logcdf, logsf):
@@ -22,3 +22,21 @@ def distance(statistic, x, cdf, logcdf, logsf):
         if statistic == "cvm":
             return 1.0 / (12 * n) + ((u - (i - 0.5) / n) ** 2).sum(axis=-1)
         return np.maximum(i / n - u, u - (i - 1) / n).max(axis=-1)
+
+
+def distance_of_counts(statistic, x, pmf, cdf, sf):
+    """The same for counts, with sums over all counts k in the place of integrals by F.
+
+    With d = F_n(k) - F(k): the largest abs(d), or n times the sum of d^2 P(X = k), over F (1 - F) for "ad". V. Choulakian, R. A.
+    Lockhart, M. A. Stephens, "Cramer-von Mises statistics for discrete distributions", Canadian Journal of Statistics 22 (1994).
+    """
+    n, rows = x.shape[-1], x.reshape(-1, x.shape[-1])
+    k = np.arange(float(np.nanmax(x, initial=0.0)) + 1.0)
+    seen = np.stack([np.searchsorted(row, k, "right") for row in rows]).reshape(*x.shape[:-1], k.size) / n
+    with np.errstate(all="ignore"):
+        lower, upper, mass = cdf(k), sf(k), pmf(k)
+        away = np.where(seen < 0.5, seen - lower, upper - (1.0 - seen))
+        if statistic == "ks":
+            return np.abs(away).max(axis=-1)
+        weight = mass / (lower * upper) if statistic == "ad" else mass
+        return n * np.where(mass > 0.0, away * away * weight, 0.0).sum(axis=-1)

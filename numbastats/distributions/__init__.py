@@ -25,12 +25,16 @@ class                                                parameters
 `InverseGaussian`                                    mean, shape, loc
 `Lognormal`                                          sigma, loc, scale
 `Beta`                                               a, b, loc, scale
+`Poisson`, `Geometric`                               mean
+`NegativeBinomial`                                   mean, size
+`Binomial`                                           n, p
 ==================================================== =======================================================================
 
 All have the protocol of `Distribution`: ``pdf logpdf cdf logcdf sf logsf ppf isf`` of x, which broadcasts against the
 parameters, ``rvs(size, rng=)``, ``mean() var() std() skewness() kurtosis() entropy() median() support()``,
 ``interval(confidence)``, ``expect(func)``, ``expected_shortfall(p)``, ``score(x)``, the named tuple `params`, and
-``to_scipy()``. They are immutable, can be compared and hashed, and print as code.
+``to_scipy()``. Those of the last three rows are of counts and have ``pmf logpmf`` in the place of ``pdf logpdf``. Distributions
+are immutable, can be compared and hashed, and print as code.
 
 >>> from numbastats.distributions import NIG, Normal, StudentT
 >>> losses = StudentT(df=4.0, loc=[0.0, 0.1], scale=0.01)  # two distributions
@@ -53,6 +57,7 @@ from numbastats.distributions.composition import Mixture, abs, exp, log, order_s
 from numbastats.distributions.defining import define
 from numbastats.distributions.families.asymmetric_laplace import AsymmetricLaplace
 from numbastats.distributions.families.beta import Beta
+from numbastats.distributions.families.binomial import Binomial
 from numbastats.distributions.families.birnbaum_saunders import BirnbaumSaunders
 from numbastats.distributions.families.burr_xii import BurrXII
 from numbastats.distributions.families.cauchy import Cauchy
@@ -63,6 +68,7 @@ from numbastats.distributions.families.frechet import Frechet
 from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.families.generalized_gamma import GeneralizedGamma
 from numbastats.distributions.families.generalized_normal import GeneralizedNormal
+from numbastats.distributions.families.geometric import Geometric
 from numbastats.distributions.families.gev import GEV
 from numbastats.distributions.families.gpd import GPD
 from numbastats.distributions.families.gumbel import Gumbel
@@ -79,9 +85,11 @@ from numbastats.distributions.families.logistic import Logistic
 from numbastats.distributions.families.lognormal import Lognormal
 from numbastats.distributions.families.lomax import Lomax
 from numbastats.distributions.families.maxwell import Maxwell
+from numbastats.distributions.families.negative_binomial import NegativeBinomial
 from numbastats.distributions.families.normal import Normal
 from numbastats.distributions.families.pareto import Pareto
 from numbastats.distributions.families.pearson_iii import PearsonIII
+from numbastats.distributions.families.poisson import Poisson
 from numbastats.distributions.families.rayleigh import Rayleigh
 from numbastats.distributions.families.skew_normal import SkewNormal
 from numbastats.distributions.families.skew_t import SkewT
@@ -101,6 +109,7 @@ from numbastats.distributions.tables import FrozenDistribution
 __all__ = [
     "AsymmetricLaplace",
     "Beta",
+    "Binomial",
     "BirnbaumSaunders",
     "BurrXII",
     "Cauchy",
@@ -122,6 +131,7 @@ __all__ = [
     "GeneralizedGamma",
     "GeneralizedHyperbolic",
     "GeneralizedNormal",
+    "Geometric",
     "GoodnessOfFit",
     "Gumbel",
     "GumbelMin",
@@ -141,9 +151,11 @@ __all__ = [
     "Maxwell",
     "Mixture",
     "NIG",
+    "NegativeBinomial",
     "Normal",
     "Pareto",
     "PearsonIII",
+    "Poisson",
     "Rayleigh",
     "SkewNormal",
     "SkewT",

@@ -42,6 +42,8 @@ class _Composed(Distribution):
         for part in parts:
             if not isinstance(part, Distribution):
                 raise TypeError(f"got {part!r}, which is no distribution; pass one, such as numbastats.distributions.Gamma(2)")
+            if part.is_discrete:
+                raise TypeError(f"{type(part).__name__} is a distribution of counts: these functions are of continuous ones")
         given = [(part._labels, "the distribution") for part in parts if part._labels is not None]
         given += [(value, name) for name, value in values.items()]
         found, labels = aligned(*([*column] for column in zip(*given, strict=True))) if given else ([], None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -74,7 +75,7 @@ _MESSAGES = {
     k.FEW: "too few values for the number of parameters",
     k.CONSTANT: "all values are equal",
     k.OUTSIDE: "values outside the support or the truncation: families of positive values need values > 0 (beta: between 0 and 1)"
-    '; zeros="share" sets zeros apart',
+    '; zeros="share" sets zeros apart; counts are whole numbers',
     k.MISSING: "all values are missing",
     k.INFINITE: "infinite values, or for normal and student_t values beyond 1e150 or all within 1e-150, whose squares are no "
     "doubles: divide them by a unit",
@@ -114,7 +115,7 @@ class DistributionFit(Result):
     n_values : int
         Number of the values that were fitted: not missing, of weight > 0, and not a zero that was set apart.
     zeros : float
-        Share of zeros that was set apart.
+        Share of zeros that was set apart; with zeros="inflated" the probability of a zero beside those of the distribution.
     n_iter, status : int
     converged : bool
         Whether the maximum is inside of the parameters, or the normal limit of Student's t.
@@ -613,6 +614,9 @@ def _plan(cls, fixed=None, intervals=False, cut=None):
     if (intervals or cut is not None) and not cls._likelihood.with_tails:
         raise ValueError(f"{family} is fitted to exact values without truncation, as its tails have no formulas: cdf= and sf=")
     likelihood, layout = cls._likelihood, cls._layout or cls.names
+    missing = [name for name in cls._known if name in layout and math.isnan(given.get(name, math.nan))]
+    if missing:
+        raise ValueError(f"{missing[0]} of {family} is known, not estimated: pass fixed={{{missing[0]!r}: ...}}")
     ends, cut = cls._truncation(given, cut)
     given = {name: value for name, value in given.items() if name not in ends}
     values = np.full(len(layout) + 2, math.nan)
@@ -707,6 +711,21 @@ def _one_after_another(s):
     return x, w, 3 * s.off
 
 
+def _tallied(s):
+    """Series of counts with each value once, in the place of a weight the sum of its weights."""
+    number = np.repeat(np.arange(s.off.size - 1), np.diff(s.off))
+    if s.w is None:
+        x = s.x.copy()
+        for lo, hi in zip(s.off[:-1], s.off[1:], strict=True):
+            x[lo:hi].sort()
+    else:
+        order = np.lexsort((s.x, number))
+        x = s.x[order]
+    first = np.flatnonzero(np.r_[True, (x[1:] != x[:-1]) | (number[1:] != number[:-1])]) if x.size else np.empty(0, np.int64)
+    w = np.diff(np.r_[first, x.size]).astype(np.float64) if s.w is None else np.add.reduceat(s.w[order], first)
+    return s._replace(x=x[first], w=w, off=np.searchsorted(number[first], np.arange(s.off.size)))
+
+
 def _in_kernel(plan, share, device, workers, s):
     """`_estimates` of a part of the series by one launch of the kernel, which overwrites its copies of the values.
 
@@ -716,6 +735,8 @@ def _in_kernel(plan, share, device, workers, s):
     width = len(plan.layout) if plan.by_likelihood else plan.values.size
     params, info = np.empty((n, width)), np.empty((n, width * (width + 1) // 2))
     numbers, status = np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
+    if plan.cls.is_discrete and not plan.intervals:
+        s = _tallied(s)
     if plan.intervals:
         x, w, off = _one_after_another(s)
     else:
@@ -789,6 +810,8 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
     choice("method", method, ("ml", "lmoments", "moments"))
     if method != "ml" and is_lazy(series.x):
         raise TypeError(f"method={method!r} takes arrays in memory: pass data.compute()")
+    if method == "ml" and given[-1] == "inflated":
+        return _inflated(series, plan, device, workers)
     if method == "ml":
         return _fitted(series, plan, given[-1] == "share", device, workers, shown)
     if any(value is not None for value in given) or series.hi is not None:
@@ -796,6 +819,40 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
             f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
         )
     return _of_moments(method, series, plan.cls)
+
+
+def _inflated(s, plan, device, workers):
+    """Fits of counts with zeros beside those of the distribution.
+
+    Where there are any, the likelihood is that of the share of zeros times that of the other values without zeros; else the
+    probability of these zeros is 0.
+    """
+    known = plan.values[-2:]
+    if is_lazy(s.x) or plan.intervals or np.isfinite(known).any():
+        raise ValueError('zeros="inflated" takes arrays in memory of exact values: leave out censored= and truncated=')
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of fits that are not taken
+        plain = _fitted(s, plan, False, device, workers)
+        above = plan._replace(values=np.r_[plan.values[:-2], 1.0, math.inf])
+        rest = _fitted(s._replace(x=np.where(s.x == 0.0, math.nan, s.x)), above, False, device, workers)
+    with np.errstate(all="ignore"):
+        share = 1.0 - np.where(np.isnan(rest.n_obs), 0.0, rest.n_obs) / plain.n_obs
+        at_0 = np.asarray(rest.distribution.pmf(0.0))
+        more = (share - at_0) / (1.0 - at_0)
+        loglik = rest.loglik + plain.n_obs * (share * np.log(share) + (1.0 - share) * np.log1p(-share))
+    taken = rest.converged & (more > 0.0)
+    chosen = {
+        name: np.where(taken.reshape(taken.shape + (1,) * (getattr(plain, name).ndim - taken.ndim)), new, getattr(plain, name))
+        for name, new in (
+            *((name, getattr(rest, name)) for name in ("params", "se", "covariance", "n_iter", "status")),
+            ("loglik", loglik),
+            ("zeros", more),
+        )
+    }
+    chosen["zeros"] = np.where(taken | (plain.status >= k.FEW), chosen["zeros"], 0.0)
+    found = dataclasses.replace(plain, **chosen, free=plain.free + 1)
+    _tell(plan.cls, found.status, _TEXTS)
+    return found
 
 
 def padded(s):
@@ -867,7 +924,7 @@ def class_of(family):
 def _checked(family, zeros, device, workers):
     """The family's class, and the device."""
     cls = class_of(family)
-    choice("zeros", zeros, (None, "share"))
+    choice("zeros", zeros, (None, "inflated" if cls.is_discrete else "share"))
     check_workers(workers)
     return cls, choose_device("cpu" if is_executor(workers) else device)
 
@@ -935,7 +992,7 @@ def fit(
     *,
     weights: ArrayLike | None = None,
     fixed: Mapping[str, float | None] | None = None,
-    zeros: Literal["share"] | None = None,
+    zeros: Literal["share", "inflated"] | None = None,
     censored: tuple[ArrayLike, ArrayLike] | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: Literal["ml", "lmoments", "moments"] = "ml",
@@ -959,8 +1016,10 @@ def fit(
         Values of parameters that are not estimated, by name; None frees one that is known otherwise, such as the loc of a gamma
         distribution. With loc among them, and for the families from "gev" on, `params` has all parameters of the class, so that
         ``Gamma(*found.params.values())`` is the distribution.
-    zeros : {None, "share"}
-        "share" sets zeros apart and fits the other values.
+    zeros : {None, "share", "inflated"}
+        "share" sets zeros apart and fits the other values. "inflated", for counts, fits a probability of zeros, `zeros` of the
+        result, beside those of the distribution, which has the other parameters: the likelihood of a zero is zeros +
+        (1 - zeros) P(X = 0), and zeros >= 0.
     censored : (array_like, array_like), optional
         Ends (lo, hi), of the shape of x: value i lies between lo[i] and hi[i], which is exact where they are equal. -inf and inf
         for values of which an upper or a lower end is known; with both the value is missing. Binned data are
@@ -1043,7 +1102,7 @@ def fit_many(  # noqa: PLR0913
     dim: str | None = None,
     weights: ArrayLike | None = None,
     fixed: Mapping[str, float | None] | None = None,
-    zeros: Literal["share"] | None = None,
+    zeros: Literal["share", "inflated"] | None = None,
     censored: tuple[ArrayLike, ArrayLike] | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: Literal["ml", "lmoments", "moments"] = "ml",

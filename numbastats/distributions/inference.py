@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice, is_integer
-from numbastats._core.edf import distance
+from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table
@@ -215,7 +215,8 @@ def _profile(found, function, level, x):
 
     def loglik(u):
         columns = {name: v[:, None] for name, v in chart.at(u).items()}
-        return distribution_of(chart.cls, columns).logpdf(data).sum(axis=1)
+        found = distribution_of(chart.cls, columns)
+        return (found.logpmf if found.is_discrete else found.logpdf)(data).sum(axis=1)
 
     origin = np.zeros((1, len(chart.free)))
     with np.errstate(all="ignore"):
@@ -279,6 +280,8 @@ def estimated(
         raise TypeError(f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01)")
     if not found.converged:
         raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
+    if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
+        raise ValueError(f'method={method!r} does not know of zeros="inflated"; use "delta"')
     if method == "delta":
         return _delta(found, function, level)
     if method == "profile":
@@ -293,6 +296,8 @@ DistributionFit._estimated = staticmethod(estimated)
 
 def _distance(statistic, distribution, x):
     """Distance of ascending rows of values from distributions, one for each row."""
+    if distribution.is_discrete:
+        return distance_of_counts(statistic, x, distribution.pmf, distribution.cdf, distribution.sf)
     return distance(statistic, x, distribution.cdf, distribution.logcdf, distribution.logsf)
 
 
@@ -413,20 +418,27 @@ class Comparisons(Result):
 def _families(families):
     """Names of families to compare."""
     if isinstance(families, str):
-        if families != "all":
-            raise TypeError(f'families={families!r} is one name; pass "all" or a list, [{families!r}]')
-        return tuple(n for n, c in CLASSES.items() if not c._known)
+        if families not in ("all", "counts"):
+            raise TypeError(f'families={families!r} is one name; pass "all", "counts" or a list, [{families!r}]')
+        return tuple(n for n, c in CLASSES.items() if not c._known and c.is_discrete == (families == "counts"))
     if not families:
         raise ValueError('families is empty; pass "all" or a list of names')
     words = [class_of(family).family for family in families]
     if len(set(words)) < len(words):
         raise ValueError(f"families has {max(words, key=words.count)!r} more than once")
+    kinds = [class_of(family).is_discrete for family in families]
+    if any(kinds) and not all(kinds):
+        raise ValueError("families has distributions of counts and continuous ones: a density is no probability to compare with")
     return tuple(families)
 
 
 @names_ours
 def compare_many(
-    data: Any, families: Literal["all"] | Sequence[str] = "all", *, criterion: Literal["bic", "aic"] = "bic", **options: Any
+    data: Any,
+    families: Literal["all", "counts"] | Sequence[str] = "all",
+    *,
+    criterion: Literal["bic", "aic"] = "bic",
+    **options: Any,
 ) -> Comparisons:
     """Fit several families to each of many series, and find the best for each.
 
@@ -461,13 +473,15 @@ def compare_many(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = {name: fit_many(data, name, **options) for name in _families(families)}
-    left_out = tuple(n for n, f in found.items() if f.status.size and (f.status == OUTSIDE).all()) if families == "all" else ()
+    left_out = (
+        tuple(n for n, f in found.items() if f.status.size and (f.status == OUTSIDE).all()) if isinstance(families, str) else ()
+    )
     return Comparisons({f.family: f for name, f in found.items() if name not in left_out}, criterion, left_out)
 
 
 @names_ours
 def compare(
-    x: ArrayLike, families: Literal["all"] | Sequence[str] = "all", *, criterion: Literal["bic", "aic"] = "bic"
+    x: ArrayLike, families: Literal["all", "counts"] | Sequence[str] = "all", *, criterion: Literal["bic", "aic"] = "bic"
 ) -> Comparison:
     """Fit several families to the same values, and order them by a criterion.
 
@@ -475,9 +489,10 @@ def compare(
     ----------
     x : array_like of shape (n,)
         NaN is missing.
-    families : "all" or sequence of str
-        Of `fit`. "all" are those whose support holds the values; the others are listed in ``left_out``. The truncated normal
-        distribution, whose ends have to be known, is not among them.
+    families : "all", "counts" or sequence of str
+        Of `fit`. "all" are the continuous ones whose support holds the values; the others are listed in ``left_out``. The
+        truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
+        "negative_binomial" and "geometric"; a list has families of one of the two kinds.
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.

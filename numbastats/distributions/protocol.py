@@ -67,6 +67,7 @@ class Distribution:
     equal hashes.
     """
 
+    is_discrete: ClassVar[bool] = False
     names: ClassVar[tuple[str, ...]] = ()
     family: ClassVar[str] = ""  # the word for it in functions that take a family
     aliases: ClassVar[tuple[str, ...]] = ()  # what SciPy and others call it

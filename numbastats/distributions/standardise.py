@@ -119,6 +119,8 @@ def standardise(
     kernels = cls._kernels
     if kernels is None:
         raise ValueError(f"family={cls.family!r} has no kernel of its cdf: use fit_many, and the cdf of its distribution")
+    if cls.is_discrete:
+        raise ValueError(f"family={cls.family!r} is of counts, which have no normal scores; take a continuous one")
     if zeros == "auto":
         zeros = "share" if kernels.begins_at_0 else None
     elif zeros is not None and not kernels.begins_at_0:

@@ -32,7 +32,7 @@ _most = by_dtype(device_function(lambda x: 2.0**52), device_function(lambda x: 2
 
 
 @device_function
-def _floor(x):
+def floor(x):
     """The largest whole number up to x >= 0, of x < 0 some number below 0; `math.floor` would go by way of an int64."""
     r = (x + _ROUND) - _ROUND
     r = r - 1.0 if r > x else r
@@ -66,7 +66,7 @@ def _poisson_guess(u, v, m):
     a = -0.059 + 0.02483 * b
     u = u - 0.5
     s = 0.5 - abs(u)
-    k = _floor((2.0 * a / s + b) * u + m + 0.43)
+    k = floor((2.0 * a / s + b) * u + m + 0.43)
     return k, s, 0.9277 - 3.6224 / (b - 2.0), (1.1239 + 1.1328 / (b - 3.4)) / (a / (s * s) + b)
 
 
@@ -133,7 +133,7 @@ def _binomial_guess(u, v, n, p, q):
     a = -0.0873 + 0.0248 * b + 0.01 * p
     u = u - 0.5
     s = 0.5 - abs(u)
-    k = _floor((2.0 * a / s + b) * u + (n * p + 0.5))
+    k = floor((2.0 * a / s + b) * u + (n * p + 0.5))
     return k, s, 0.92 - 4.2 / b, (2.83 + 5.1 / b) * spread / (a / (s * s) + b)
 
 
@@ -146,7 +146,7 @@ def _binomial_level(k, n, p, q):
 @device_function
 def _binomial_accepts(k, v, hat, n, p, q):
     """Whether a try of BTRS is one of the distribution."""
-    top = _binomial_level(_floor((n + 1.0) * p), n, p, q)
+    top = _binomial_level(floor((n + 1.0) * p), n, p, q)
     inside = (k >= 0.0) & (k <= n)
     return inside & (log(v * hat) <= _binomial_level(k if inside else 0.0, n, p, q) - top)
 
@@ -237,7 +237,7 @@ def poisson_item(k0, k1, item, stream, mean, unused, unused_too, most):
 @device_function
 def binomial_try(u, v, n, p, unused, most):
     """The count, -1 where BTRS rejects it, or -u for a mean below 10."""
-    n = _floor(n)
+    n = floor(n)
     less = p if p <= 0.5 else 1.0 - p
     small = n * less < 10.0
     trials, less = (20.0 if small else n), (0.5 if small else less)
@@ -251,7 +251,7 @@ def binomial_try(u, v, n, p, unused, most):
 def binomial_finish(k0, k1, item, stream, n, p, unused, most, found):
     """The binomial draw after the first try."""
     if found < 0.0:
-        n, less = _floor(n), p if p <= 0.5 else 1.0 - p
+        n, less = floor(n), p if p <= 0.5 else 1.0 - p
         if found > -1.0:
             found = _binomial_small(-found, n, less, 1.0 - less)
         else:
@@ -263,7 +263,7 @@ def binomial_finish(k0, k1, item, stream, n, p, unused, most, found):
 @device_function
 def binomial_item(k0, k1, item, stream, n, p, unused, most):
     """The binomial draw of an item; n is cut to a whole number."""
-    return _within(_binomial(k0, k1, item, stream, _floor(n), p), most)
+    return _within(_binomial(k0, k1, item, stream, floor(n), p), most)
 
 
 _MIXED = np.uint32(0x80000000)  # number of the first draw behind those of the gamma variable
@@ -302,7 +302,7 @@ def geometric_first(b0, b1):
 def geometric_try(e, unused, p, unused_too, unused_again, most):
     """The smallest k with (1 - p)^k <= u."""
     x = e / -log1p(-p)
-    k = _floor(x)
+    k = floor(x)
     k = k + 1.0 if k < x else k
     return _within(k if k > 1.0 else 1.0, most)
 

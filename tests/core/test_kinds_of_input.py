@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from tests.distributions.objects import OBJECTS
+from tests.distributions.objects import COUNTS, OBJECTS
 
 U = np.linspace(0.02, 0.98, 24)
 SKEW = np.exp(np.sin(np.arange(40.0)))
@@ -111,6 +111,8 @@ for f in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"):
         CALLS[f"mixture.{f}"] = (U, [lambda x, f=f: getattr(ns.mixture, f)(x, *PARAMS, family="gamma")])
 for made in OBJECTS:
     CALLS[f"distributions.{type(made).__name__}"] = (U, [getattr(made, f) for f in ("pdf", "logsf", "ppf", "expected_shortfall")])
+for made in COUNTS:
+    CALLS[f"distributions.{type(made).__name__}"] = (U, [getattr(made, f) for f in ("pmf", "logsf", "ppf", "expected_shortfall")])
 for name, made in {
     "truncate": D.truncate(D.Normal(), lb=0.0),
     "exp": D.exp(D.Normal()),
@@ -213,8 +215,8 @@ KINDS = {
 
 
 # all distributions take x by the same code: of those with formulas, and those known by their densities, some stand for the others
-OFTEN = D.Normal, D.Gamma, D.TruncatedNormal, D.NIG, D.Stable
-ALIKE = {f"distributions.{type(made).__name__}" for made in OBJECTS if not isinstance(made, OFTEN)}
+OFTEN = D.Normal, D.Gamma, D.TruncatedNormal, D.NIG, D.Stable, D.Poisson
+ALIKE = {f"distributions.{type(made).__name__}" for made in (*OBJECTS, *COUNTS) if not isinstance(made, OFTEN)}
 
 
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of fits of few values

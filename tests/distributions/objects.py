@@ -8,6 +8,7 @@ from numbastats.distributions import (
     NIG,
     AsymmetricLaplace,
     Beta,
+    Binomial,
     BirnbaumSaunders,
     BurrXII,
     Cauchy,
@@ -19,6 +20,7 @@ from numbastats.distributions import (
     GeneralizedGamma,
     GeneralizedHyperbolic,
     GeneralizedNormal,
+    Geometric,
     Gumbel,
     GumbelMin,
     HalfNormal,
@@ -33,9 +35,11 @@ from numbastats.distributions import (
     Lognormal,
     Lomax,
     Maxwell,
+    NegativeBinomial,
     Normal,
     Pareto,
     PearsonIII,
+    Poisson,
     Rayleigh,
     SkewNormal,
     SkewT,
@@ -47,7 +51,9 @@ from numbastats.distributions import (
     Weibull,
 )
 
-__all__ = ["OBJECTS", "has_kernels", "is_transformed"]
+__all__ = ["COUNTS", "OBJECTS", "has_kernels", "is_transformed"]
+
+COUNTS = [Poisson(3.5), NegativeBinomial(3.0, 2.5), Geometric(2.0), Binomial(12, 0.3)]  # whose tests are in test_counts
 
 OBJECTS = [
     Normal(1.0, 2.0),

@@ -50,7 +50,7 @@ from numbastats.distributions.kernels.fits import (
     weighted_mean,
 )
 from numbastats.distributions.kernels.points import half_line, unit_interval
-from numbastats.scalar.elementary import exp, log, log1p
+from numbastats.scalar.elementary import exp
 
 __all__ = ["ALWAYS", "EXACT", "INTERVALS", "WHERE_FIXED", "Likelihood", "settled_at_least"]
 
@@ -97,29 +97,6 @@ class Rules(NamedTuple):
 
 
 # --- scalar parts ------------------------------------------------------------------------------------------------
-
-
-@device_function(inline=False)
-def log_mass(lo, hi, c):
-    """log(F(hi) - F(lo)) from the smaller tails; of an interval whose ends have nearly the same tails by Simpson's rule."""
-    low, high = _support(c)
-    lo, hi = max(lo, low), min(hi, high)
-    if not lo < hi:
-        return -math.inf
-    if hi == high:
-        return _logsf(lo, c) if lo > low else 0.0
-    more = _logcdf(hi, c)
-    if lo == low:
-        return more
-    less = _logcdf(lo, c)
-    if less > -0.7:
-        more, less = _logsf(lo, c), _logsf(hi, c)
-    if less - more > -1e-3:
-        middle = lo + 0.5 * (hi - lo)
-        top = _logpdf(middle, c)
-        ends = exp(_logpdf(lo, c) - top) + exp(_logpdf(hi, c) - top)
-        return top + log((hi - lo) * ((4.0 + ends) / 6.0))
-    return more + log1p(-exp(less - more))
 
 
 @device_function
@@ -403,6 +380,8 @@ def _stand_ins(lo, hi, out):
 def _spread(x, w, centre, least, most):
     """Mean distance from a place, which does not overflow."""
     top, s, mass = max(abs(least - centre), abs(most - centre)), 0.0, 0.0
+    if top == 0.0:
+        return 0.0
     for j in range(x.size):
         s += w[j] * (abs(x[j] - centre) / top)
         mass += w[j]
@@ -534,6 +513,8 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
         n, least, most, finite = pack(x, w, weighted, share, numbers)
         outside = n > 0 and _is_outside(rules, least, most, begins, ends)
     status = judged(n, least, most, finite, outside, w, weighted, least_count, params, info, numbers)
+    if status == CONSTANT and fixed[a] == fixed[a] and fixed[a + 1] == fixed[a + 1]:
+        status = OK  # equal values say something of shapes alone
     if status != OK:
         return status
     mass = numbers[MASS]
@@ -557,6 +538,8 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     data = sample, held, work[_EXTRA + 1], work[_EXTRA + 2], family
     status, best = _best_climb(data, about, params, numbers, work)
     if status == MAX_ITER and best == -math.inf:
+        for i in range(a + 2):
+            params[i] = math.nan
         return OUTSIDE
     if exact == 0 and best > -_CERTAIN * mass:
         status = DEGENERATE
@@ -711,9 +694,9 @@ class Likelihood:
     def _functions(self):
         """The family's formulas, and sums of them, by the names by which the three functions know them."""
         points, family = self._points, self._points.formulas
-        names = {f"_{f}": points._formula(f) for f in ("logpdf", "logcdf", "logsf")} | points.with_shapes()
+        names = {f"_{f}": points._formula(f) for f in ("logcdf", "logsf")} | {"_logpdf": points.of_value()} | points.with_shapes()
         names |= dict(_support=family.support, _guess=family.guess, _settled=getattr(family, "settled", nothing_settled))
-        names["_log_mass"] = bind(log_mass, **{f: names[f] for f in ("_support", "_logpdf", "_logcdf", "_logsf")})
+        names["_log_mass"] = bind(points.log_mass, **{f: names[f] for f in ("_support", "_logpdf", "_logcdf", "_logsf")})
         names |= dict(_SHAPES=self._rules.shapes, _LOGS=self._rules.logs)
         for body in (_exact, _masses, _by_ends):
             names[body.__name__] = bind(body, **names)

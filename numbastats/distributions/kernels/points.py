@@ -27,7 +27,18 @@ from numbastats.scalar.bits import at, in_step
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.loops import CHUNK
 
-__all__ = ["FUNCTIONS", "Points", "half_line", "newton_step", "no_constants", "unit_interval", "whole_line"]
+__all__ = [
+    "FUNCTIONS",
+    "Points",
+    "half_line",
+    "newton_step",
+    "no_constants",
+    "of_tail",
+    "one_cpu",
+    "quantile",
+    "unit_interval",
+    "whole_line",
+]
 
 FUNCTIONS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 
@@ -211,6 +222,29 @@ def isf_by_newton(p, c):
     return _quantile(1.0 - p, p, p <= 0.5, c)
 
 
+@device_function(inline=False)
+def log_mass(lo, hi, c):
+    """log(F(hi) - F(lo)) from the smaller tails; of an interval whose ends have nearly the same tails by Simpson's rule."""
+    low, high = _support(c)
+    lo, hi = max(lo, low), min(hi, high)
+    if not lo < hi:
+        return -math.inf
+    if hi == high:
+        return _logsf(lo, c) if lo > low else 0.0
+    more = _logcdf(hi, c)
+    if lo == low:
+        return more
+    less = _logcdf(lo, c)
+    if less > -0.7:
+        more, less = _logsf(lo, c), _logsf(hi, c)
+    if less - more > -1e-3:
+        middle = lo + 0.5 * (hi - lo)
+        top = _logpdf(middle, c)
+        ends = exp(_logpdf(lo, c) - top) + exp(_logpdf(hi, c) - top)
+        return top + log((hi - lo) * ((4.0 + ends) / 6.0))
+    return more + log1p(-exp(less - more))
+
+
 # --- shapes as items of a tuple or an array ---------------------------------------------------------------------
 
 
@@ -388,6 +422,8 @@ _F = types.float64
 class Points:
     """The kernels of a family: `one` and `many` by the function's name, and `score` by all parameters.
 
+    Functions, their forms and the logarithm of the density are class attributes: those of counts are others.
+
     Parameters
     ----------
     name : str
@@ -403,10 +439,13 @@ class Points:
         made of the formula's.
     """
 
+    functions, density, forms = FUNCTIONS, "logpdf", _FORMS
+    log_mass = staticmethod(log_mass)
+
     def __init__(self, name, formulas, shapes, cost=None, scored=True):
         self.registered = isinstance(formulas, str)
         self.formulas = sys.modules[formulas] if self.registered else formulas
-        self.cost = {**dict.fromkeys(FUNCTIONS, 30.0), **(cost or {})}
+        self.cost = {**dict.fromkeys(self.functions, 30.0), **(cost or {})}
         count = 2 + shapes
         self.one = self._kernels(name, "", lambda T: [(_F[::1], types.UniTuple(_F, count), _F[::1])])
         self.many = self._kernels(name, "_of_arrays", lambda T: [(_F[::1], *[_F[::1]] * count, _F[::1])], *MANY[count])
@@ -430,14 +469,18 @@ class Points:
     def _kernels(self, name, end, signatures, cpu=None, cuda=one_cuda):
         """A kernel for each function."""
         made = {}
-        for f in FUNCTIONS if self.with_tails else ("pdf", "logpdf"):
+        for f in self.functions if self.with_tails else ("pdf", "logpdf"):
             plain = hasattr(self.formulas, f"plain_{f}") and cpu is None
-            loop = cpu or (one_plain_cpu if plain else one_cpu)
+            loop = cpu or self._loop(f)
             late = functools.partial(self._bound, f, plain)
             named = f"distributions.{name}_{f}{end}"
             made[f] = Kernel(named, loop, cuda, signatures, dtypes=("float64",), late=late, registered=self.registered)
             self.own(made[f])
         return made
+
+    def _loop(self, name):
+        """The loop over values of one distribution."""
+        return one_plain_cpu if hasattr(self.formulas, f"plain_{name}") else one_cpu
 
     @property
     def begins_at_0(self):
@@ -465,8 +508,7 @@ class Points:
 
     def _of_score(self):
         """Scalars of the loop of the score."""
-        logpdf = self._everywhere("logpdf", self._formula("logpdf"))
-        return {"_value": bind(of_score, _standard=logpdf, **self.with_shapes())}
+        return {"_value": bind(of_score, _standard=self.log_density(), **self.with_shapes())}
 
     def _bound(self, name, plain):
         """Scalars of the loops of a function."""
@@ -479,11 +521,19 @@ class Points:
 
     def _function(self, name, formula):
         """A function of all numbers, in units of x, from a formula of the standard form."""
-        return bind(_FORMS[name][2], _standard=self._everywhere(name, formula))
+        return bind(self.forms[name][2], _standard=self._everywhere(name, formula))
+
+    def of_value(self):
+        """The logarithm of the density at a value of data within the support."""
+        return self._formula(self.density)
+
+    def log_density(self):
+        """The logarithm of the density of the standard form at all numbers."""
+        return self._everywhere(self.density, self._formula(self.density))
 
     def _everywhere(self, name, formula):
         """A formula of the standard form with its values outside the support."""
-        form, values, _units = _FORMS[name]
+        form, values, _units = self.forms[name]
         return bind(form, _f=formula, _support=self.formulas.support, **values)
 
     def _formula(self, name):
