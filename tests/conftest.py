@@ -8,7 +8,9 @@ compiles every one). With xdist each sub-package has one worker, so that no kern
 from __future__ import annotations
 
 import functools
+import inspect
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -47,6 +49,7 @@ collect_ignore = [
 
 
 def pytest_addoption(parser):
+    parser.addoption("--extras", action="store_true", help="run the tests that need packages beyond those of the test command")
     parser.addoption("--changed", action="store_true", help="run the tests that the difference from the main branch reaches")
 
 
@@ -65,6 +68,15 @@ def pytest_itemcollected(item):
     item.add_marker(pytest.mark.xdist_group(_group(item.path, item.config)))
 
 
+def _needs_extras(item):
+    """Whether a test, its module or a fixture of it asks for such a package; pages of the documentation count as such."""
+    if not hasattr(item, "function"):
+        return True
+    fixtures = [d.func for name in item.fixturenames for d in item._fixtureinfo.name2fixturedefs.get(name, ())]
+    inside = any("importorskip" in inspect.getsource(f) for f in (item.function, *fixtures))
+    return inside or re.search(r"^\w.*importorskip", inspect.getsource(item.module), re.MULTILINE) is not None
+
+
 @pytest.hookimpl(tryfirst=True)  # before the choice of tests by their marks
 def pytest_collection_modifyitems(config, items):
     """In the simulator a thread of the GPU is a thread of Python: what takes long there is slow, or for CI, there only."""
@@ -72,6 +84,10 @@ def pytest_collection_modifyitems(config, items):
         from tests.changed import select
 
         select(config, items)
+    if config.getoption("--extras"):
+        others = [item for item in items if not _needs_extras(item)]
+        items[:] = [item for item in items if _needs_extras(item)]
+        config.hook.pytest_deselected(items=others)
     for item in items:
         simulated = not REAL and getattr(item, "callspec", None) and item.callspec.params.get("device") == "cuda"
         for mark, then in (("slow_in_simulator", "slow"), ("more_in_simulator", "simulator")):

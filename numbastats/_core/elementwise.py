@@ -520,6 +520,7 @@ class Draws(NamedTuple):
     counts: bool = False  # whether the draws are integers, the largest of which the kernel takes as its last parameter
 
 
+_FEW = 1000
 COUNTS = {np.dtype(np.int64): np.float64(2.0**63 - 1024), np.dtype(np.int32): np.float64(2.0**31 - 1)}  # the largest float in it
 
 
@@ -542,6 +543,10 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
 
     Draws are of the kind of `out`, else of `like`, else of the parameters; parameters on a GPU stay there where they are of it.
     """
+    if out is like is stream is workers is None and offset == 0 and _few(parameters, size):
+        where = choose_device(device)
+        if where == "cpu":
+            return _draw_few(job, parameters, size, rng, dtype)
     if any_lazy((*parameters, like)):
         options = dict(out=out, device=device, workers=workers, stream=stream)
         return _draw_blocks(job, parameters, size, rng, dtype, options, offset, like)
@@ -609,6 +614,28 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
     if out is None and like is not None:
         return in_kind_of(result, like)
     return result[()] if out is None and size is None and not shape else result
+
+
+def _few(parameters, size):
+    """Whether so few values of numbers are wanted that the checks of arrays would take longer than they."""
+    n = size if type(size) is int else math.prod(size) if type(size) is tuple else 1 if size is None else -1
+    return 0 < n <= _FEW and all(type(p) is float or type(p) is int for p in parameters)
+
+
+def _draw_few(job, parameters, size, rng, dtype):
+    """`draw` for numbers as parameters, on this thread."""
+    dtype, real = _draw_dtypes(job, dtype)
+    shape = size_to_shape(size, [])
+    if job.refuse is not None:
+        job.refuse(*map(np.asarray, parameters))
+    kernel = job.kernels[NAME[dtype]] if isinstance(job.kernels, dict) else job.kernels
+    flat, args = np.empty(total(shape), dtype), [real.type(p) for p in parameters]
+    args += [real.type(0.0)] * (job.arity - len(args))
+    if job.counts:
+        args[-1] = COUNTS[dtype]
+    fixed = (*key_words(normalise_rng(rng)), stream_word(job.purpose, 0 if real == FLOAT64 else 1), np.int64(0))
+    launch(kernel, (*fixed, *args, flat), flat.size, device="cpu", workers=1)
+    return flat[0] if size is None else flat.reshape(shape)
 
 
 def _draw_blocks(job, parameters, size, rng, dtype, options, offset, like):

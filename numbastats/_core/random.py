@@ -7,6 +7,7 @@ numbers in the library has a purpose of its own here, so no two share a stream u
 from __future__ import annotations
 
 import enum
+import functools
 import operator
 from typing import NamedTuple
 
@@ -83,8 +84,14 @@ def normalise_rng(rng) -> np.uint64:
             rng = operator.index(rng)
             if rng < 0:
                 raise ValueError(f"rng={rng} is negative; use an integer >= 0")
-        rng = np.random.SeedSequence(rng)
+            return _key_of_integer(rng)
+        rng = np.random.SeedSequence()
     return rng.generate_state(1, np.uint64)[0]
+
+
+@functools.lru_cache(256)
+def _key_of_integer(seed):
+    return np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
 
 
 def key_words(key) -> tuple[np.uint32, np.uint32]:

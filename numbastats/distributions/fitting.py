@@ -599,7 +599,9 @@ def _numbers(fixed, cls):
 def _plan(cls, fixed=None, intervals=False, cut=None):
     """How a family is fitted: exact values by its own equations, where it has them, all else by the likelihood."""
     family, own, given = cls.family, cls._equations, _numbers(fixed, cls)
-    plain = own is not None and set(given) <= set(own.names)
+    if own is not None and own.fixable is not None:  # all are free
+        given = {name: value for name, value in given.items() if not math.isnan(value)}
+    plain = own is not None and set(given) <= set(own.names if own.fixable is None else own.fixable)
     if plain and not intervals and cut is None:
         layout = own.layout or own.names
         values = np.full(max(3, len(layout)), math.nan)
@@ -635,6 +637,11 @@ def _plan(cls, fixed=None, intervals=False, cut=None):
             f"fixed={{{settled[0]!r}: ...}}"
             if settled == ("loc",)
             else f"{family} is fitted to exact values without truncation"
+        )
+    if own is not None and own.fixable is not None and math.isnan(values[-4]):
+        raise ValueError(
+            f"{family} with a free loc is fitted to exact values without truncation, with {' and '.join(own.fixable)} alone in "
+            "fixed=: give loc a number there"
         )
     if likelihood.tied and math.isnan(values[-4]):
         raise ValueError(f"the likelihood of {family} has no maximum by loc and scale together: give loc a number in fixed=")

@@ -36,10 +36,11 @@ from numbastats.distributions import tables
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
-__all__ = ["Distribution", "in_double", "scipy_family"]
+__all__ = ["Device", "Distribution", "in_double", "scipy_family"]
 
 Device = Literal["auto", "cpu", "cuda"] | None
 _QUANTILES = ("ppf", "isf")
+_FEW = 100  # draws
 
 
 class Distribution:
@@ -652,6 +653,11 @@ class Distribution:
     def _draws(self, shape, options):
         """Draws by inversion."""
         u = random.uniform(0.0, 1.0, shape, **options)
+        by_kernel = self._kernels is not None and self._kernels.with_tails and not self.batch_shape
+        if by_kernel and type(u) is np.ndarray and u.dtype == np.float64 and 0 < u.size <= _FEW:  # less than a call's checks
+            value = np.empty(u.size)
+            self._kernels.one["ppf"].serial(u.ravel(), self._parameters, value)
+            return value.reshape(u.shape)
         return self.ppf(u, **_only(options, "workers", "stream"))
 
     def _mapped(self, function, z, options, *others):

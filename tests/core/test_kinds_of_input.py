@@ -217,6 +217,8 @@ KINDS = {
 # all distributions take x by the same code: of those with formulas, and those known by their densities, some stand for the others
 OFTEN = D.Normal, D.Gamma, D.TruncatedNormal, D.NIG, D.Stable, D.Poisson
 ALIKE = {f"distributions.{type(made).__name__}" for made in (*OBJECTS, *COUNTS) if not isinstance(made, OFTEN)}
+ALIKE |= {f"distributions.{name}" for name in ("log", "abs", "order_statistic", "Landau")}  # as truncate, exp and Mixture
+ALIKE |= {"interop.t", "interop.truncnorm"}  # as interop.norm
 
 
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of fits of few values

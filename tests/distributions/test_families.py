@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from numbastats._core.errors import ConvergenceWarning
 from numbastats.distributions import (
     GEV,
     GPD,
@@ -32,6 +33,7 @@ from numbastats.distributions import (
     Stable,
     Weibull,
     fit,
+    fit_many,
 )
 from numbastats.distributions.fitting import CLASSES
 
@@ -47,7 +49,7 @@ FITS = {  # parameters to draw from, and what SciPy's fit is told
     "half_normal": ((0.0, 2.0), {"floc": 0.0}),
     "birnbaum_saunders": ((0.7, 0.0, 2.0), {"floc": 0.0}),
     "generalized_normal": ((1.5, 1.0, 2.0), {}),
-    "asymmetric_laplace": ((1.5, 0.0, 2.0), {"floc": 0.0}),
+    "asymmetric_laplace": ((1.5, 1.0, 2.0), {}),
     "generalized_gamma": ((2.0, 1.3, 0.0, 2.0), {"floc": 0.0}),
     "burr_xii": ((2.0, 1.5, 0.0, 2.0), {"floc": 0.0}),
     "pearson_iii": ((0.8, 1.0, 2.0), {}),
@@ -168,3 +170,26 @@ def test_landau():
     np.testing.assert_allclose(Landau([0.0, 1.0]).pdf(x[:, None])[1], Stable(1.0, 1.0, [0.0, 1.0]).pdf(1.0))
     with pytest.raises(ValueError, match="scale=0.0 must be > 0"):
         Landau(0.0, 0.0)
+
+
+def test_asymmetric_laplace_fits(device):
+    """Beside all values as loc; with a known kappa a quantile; standard errors from the information by quadrature."""
+    x = AsymmetricLaplace(1.5, 1.0, 2.0).rvs(101, rng=3)
+    found = fit_many(x, "asymmetric_laplace", **device).one(())
+    given = [fit(x, "asymmetric_laplace", fixed={"loc": v}) for v in np.sort(x)[2:-2]]
+    best = max(given, key=lambda f: f.loglik)
+    assert found.converged and found.loglik == pytest.approx(best.loglik, rel=1e-12)
+    assert found.params == pytest.approx(best.params, rel=1e-7)
+    assert found.loglik == pytest.approx(found.distribution.logpdf(x).sum(), rel=1e-13)
+    known = fit_many(x, "asymmetric_laplace", fixed={"kappa": 2.0}, **device).one(())
+    assert known.params["loc"] == np.quantile(x, 0.8, method="inverted_cdf") and known.se["kappa"] == 0.0
+    d = found.distribution
+    information = [[101 * d.expect(lambda v, i=i, j=j: d.score(v)[i] * d.score(v)[j]) for i in range(3)] for j in range(3)]
+    np.testing.assert_allclose(np.linalg.inv(found.covariance), information, rtol=1e-8, atol=1e-8)
+    weights = np.arange(101) % 3
+    again, twice = fit(x, "asymmetric_laplace", weights=weights), fit(np.repeat(x, weights), "asymmetric_laplace")
+    assert again.params == pytest.approx(twice.params, rel=1e-12) and again.loglik == pytest.approx(twice.loglik, rel=1e-12)
+    with pytest.raises(ValueError, match="with a free loc is fitted to exact values"):
+        fit(x, "asymmetric_laplace", truncated=(-5.0, None))
+    with pytest.warns(ConvergenceWarning, match="boundary"):
+        assert fit([1.0, 1.0, 1.0, 2.0, 5.0], "asymmetric_laplace").params["loc"] == 1.0  # an exponential distribution

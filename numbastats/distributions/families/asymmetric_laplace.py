@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, whole_line
 from numbastats.distributions.protocol import Distribution
@@ -120,7 +121,8 @@ class AsymmetricLaplace(Distribution):
     Notes
     -----
     Closed forms, each written for its tail: relative errors of 1e-15, and |log p| 1e-16 for density and tails. Its loc is the
-    quantile at kappa^2/(1 + kappa^2), which makes it the distribution of quantile regression.
+    quantile at kappa^2/(1 + kappa^2), which makes it the distribution of quantile regression. A fit tries every value as loc,
+    where the likelihood has its kinks: the maximum is the global one. Its standard errors are from the expected information.
 
     References
     ----------
@@ -139,7 +141,8 @@ class AsymmetricLaplace(Distribution):
     _positive, _scipy_shapes = ("kappa", "scale"), ("kappa",)
 
     _kernels = Points("asymmetric_laplace", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 10.0))
-    _likelihood = Likelihood("asymmetric_laplace", _kernels, ("kappa", "scale"), shapes=1, cost=100.0)
+    _equations = fits.OwnEquations(("kappa", "loc", "scale"), fits.FIT_ASYMMETRIC_LAPLACE, 60.0, fixable=("kappa",))
+    _likelihood = Likelihood("asymmetric_laplace", _kernels, ("kappa", "loc", "scale"), shapes=1, cost=100.0)
 
     def __init__(self, kappa: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(kappa=kappa, loc=loc, scale=scale)

@@ -25,6 +25,7 @@ __all__ = [
     "DEGENERATE",
     "FEW",
     "FIT",
+    "FIT_ASYMMETRIC_LAPLACE",
     "FIT_BETA",
     "GAMMA",
     "INFINITE",
@@ -75,6 +76,7 @@ class OwnEquations(NamedTuple):
     code: int = 0  # of the family in the kernel
     held: dict[str, float] | None = None  # parameters of the kernel that the family does not have
     layout: tuple[str, ...] = ()  # parameters of the kernel in its order, where they are others
+    fixable: tuple[str, ...] | None = None  # those that may be fixed; all by default
 
 
 _LOG_2PI = 1.8378770664093453
@@ -613,6 +615,77 @@ def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, n
     return status if max(params[0], params[1]) < 1e15 else DEGENERATE
 
 
+@_function
+def _sort(x, w, weighted):
+    """Ascending order by a heap, in place; weights go along."""
+    first, last = x.size // 2, x.size
+    while last > 1:
+        if first > 0:
+            first -= 1
+        else:
+            last -= 1
+            x[0], x[last] = x[last], x[0]
+            if weighted:
+                w[0], w[last] = w[last], w[0]
+        root, child = first, 2 * first + 1
+        while child < last:
+            if child + 1 < last and x[child] < x[child + 1]:
+                child += 1
+            if not x[root] < x[child]:
+                break
+            x[root], x[child] = x[child], x[root]
+            if weighted:
+                w[root], w[child] = w[child], w[root]
+            root, child = child, 2 * child + 1
+
+
+@_function
+def _sides(x, w, at, mass):
+    """Mean distances of values above and below a place."""
+    above, below = 0.0, 0.0
+    for j in range(x.size):
+        away = x[j] - at
+        above += w[j] * max(away, 0.0)
+        below -= w[j] * min(away, 0.0)
+    return above / mass, below / mass
+
+
+@_function
+def _fit_asymmetric_laplace(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
+    """f = kappa/(1 + kappa^2)/s exp(-kappa z) above loc, exp(z/kappa) below.
+
+    With A and B the mean distances above and below loc, the likelihood given loc has its maximum at kappa^4 = B/A and
+    s = kappa A + B/kappa, where it falls with sqrt(A) + sqrt(B), a concave function between values: loc is the best of these.
+    Given kappa it falls with kappa A + B/kappa, and loc is a quantile. Information is the expected one.
+    """
+    n, _least, _most, status = admitted(x, w, weighted, share, least_count, (-math.inf, math.inf), params, info, numbers)
+    if status != OK:
+        return status
+    x, w, mass, k = x[:n], w[:n], numbers[MASS], fixed[0]
+    _sort(x, w, weighted)
+    above, _none = _sides(x, w, x[0], mass)
+    below, left, best, at = 0.0, 0.0, math.inf, x[0]
+    for j in range(n):
+        if j > 0:
+            step = x[j] - x[j - 1]
+            left += w[j - 1] / mass
+            above, below = max(above - (1.0 - left) * step, 0.0), below + left * step
+        value = k * above + below / k if k == k else math.sqrt(above) + math.sqrt(below)
+        if value < best:
+            best, at = value, x[j]
+    above, below = _sides(x, w, at, mass)
+    k = k if k == k else math.sqrt(math.sqrt(below / above)) if above > 0.0 else math.inf
+    s = k * above + below / k if k > 0.0 and k < math.inf else 0.0
+    params[0], params[1], params[2] = k, at, s
+    if not s > 0.0:
+        return DEGENERATE
+    square = 1.0 + k * k
+    numbers[LOGLIK] = mass * (math.log(k / square) - math.log(s) - 1.0)
+    info[0], info[1], info[2] = mass * (1.0 / (k * k) + 4.0 / (square * square)), -2.0 * mass / square / s, mass / s / s
+    info[3], info[4], info[5] = mass * (k * k - 1.0) / (k * square) / s, 0.0, mass / s / s
+    return OK
+
+
 # --- twins: series i is x[off[i]:off[i + 1]], which is overwritten; w are ones where nothing is weighted
 
 
@@ -705,3 +778,4 @@ def INVERSES(info, free, cov):
 
 FIT = kernel("fit", _fit_series, 3)
 FIT_BETA = kernel("fit_beta", _fit_beta, 2)
+FIT_ASYMMETRIC_LAPLACE = kernel("fit_asymmetric_laplace", _fit_asymmetric_laplace, 3)
