@@ -30,6 +30,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "README*"]
@@ -45,7 +47,17 @@ numpydoc_show_class_members = False  # the template of classes lists methods
 
 html_theme = "pydata_sphinx_theme"
 html_title = "numbastats"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "secondary_sidebar_items": ["page-toc"]}
+html_static_path = ["images"]
+html_favicon = html_logo = "images/logo.svg"
+html_theme_options = {
+    "logo": {"text": f"numbastats {release}"},
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "navbar_align": "left",
+    "secondary_sidebar_items": ["page-toc"],
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True  # what is copied has neither prompts nor output
 
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),

@@ -1,0 +1,77 @@
+"""Read the built documentation: top bar, sidebars, links between its pages.
+
+    python docs/check_site.py FOLDER
+
+Ends with the number of pages and links that were looked at, or with all that is wrong.
+"""
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+TOP = ["Get started", "User guide", "Gallery", "API", "Benchmarks"]
+WITHOUT_SIDEBAR = {"index.html", "search.html", "genindex.html", "py-modindex.html", "sg_execution_times.html"}
+
+
+class Page(HTMLParser):
+    """Its anchors, its links, those of the sidebar, and the words of the top bar."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.anchors, self.links, self.sidebar, self.top = set(), [], [], []
+        self._open, self._word = [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.anchors.update(given[key] for key in ("id", "name") if given.get(key))
+        if tag in ("nav", "ul"):
+            self._open.append((tag, given.get("class") or ""))
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+            if any("bd-links" in name for _, name in self._open):
+                self.sidebar.append(given["href"])
+            if any("bd-navbar-elements" in name for _, name in self._open) and "nav-link" in (given.get("class") or ""):
+                self._word = ""
+
+    def handle_endtag(self, tag):
+        if tag in ("nav", "ul") and self._open:
+            self._open.pop()
+        if tag == "a" and self._word is not None:
+            self.top.append(self._word.strip())
+            self._word = None
+
+    def handle_data(self, data):
+        if self._word is not None:
+            self._word += data
+
+
+def main():
+    """Every page."""
+    root = Path(sys.argv[1]).resolve()
+    files = [f for f in root.rglob("*.html") if not {"_modules", "_static"} & set(f.relative_to(root).parts)]
+    pages, wrong, links = {f: Page(f.read_text(encoding="utf-8")) for f in files}, [], 0
+    for file, page in pages.items():
+        name = str(file.relative_to(root))
+        if list(dict.fromkeys(page.top)) != TOP:
+            wrong.append(f"{name}: the top bar is {page.top}")
+        if name not in WITHOUT_SIDEBAR and not page.sidebar:
+            wrong.append(f"{name}: an empty sidebar")
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            links += 1
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            if not target.exists():
+                wrong.append(f"{name}: {link} leads nowhere")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+                wrong.append(f"{name}: {link} is no place of that page")
+    if not pages or wrong:
+        sys.exit("\n".join(dict.fromkeys(wrong)) or f"no pages in {root}")
+    print(f"{len(pages)} pages, {links} links")
+
+
+if __name__ == "__main__":
+    main()
