@@ -24,6 +24,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
+        """An anchor, a list or a link begins."""
         given = dict(attributes)
         self.anchors.update(given[key] for key in ("id", "name") if given.get(key))
         if tag in ("nav", "ul"):
@@ -36,6 +37,7 @@ class Page(HTMLParser):
                 self._word = ""
 
     def handle_endtag(self, tag):
+        """A list or a link ends."""
         if tag in ("nav", "ul") and self._open:
             self._open.pop()
         if tag == "a" and self._word is not None:
@@ -43,6 +45,7 @@ class Page(HTMLParser):
             self._word = None
 
     def handle_data(self, data):
+        """Text of a link in the top bar."""
         if self._word is not None:
             self._word += data
 
@@ -53,10 +56,10 @@ def main():
     files = [f for f in root.rglob("*.html") if not {"_modules", "_static"} & set(f.relative_to(root).parts)]
     pages, wrong, links = {f: Page(f.read_text(encoding="utf-8")) for f in files}, [], 0
     for file, page in pages.items():
-        name = str(file.relative_to(root))
+        name = file.relative_to(root).as_posix()
         if list(dict.fromkeys(page.top)) != TOP:
             wrong.append(f"{name}: the top bar is {page.top}")
-        if name not in WITHOUT_SIDEBAR and not page.sidebar:
+        if file.name not in WITHOUT_SIDEBAR and not page.sidebar:
             wrong.append(f"{name}: an empty sidebar")
         for link in page.links:
             parts = urlsplit(link)
