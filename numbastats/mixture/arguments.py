@@ -23,7 +23,10 @@ from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = [
+    "EMPTY",
     "KINDS",
+    "NONFINITE",
+    "OUT_OF_SUPPORT",
     "Data",
     "Options",
     "Values",

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["FAMILIES", "Family", "count_base", "excess", "family_of", "log_ratio", "poisson_base"]
+__all__ = ["FAMILIES", "Family", "Name", "count_base", "excess", "family_of", "log_ratio", "names_distributions", "poisson_base"]
+
+Name: TypeAlias = Literal[
+    "normal",
+    "gaussian",
+    "inverse_gaussian",
+    "gamma",
+    "lognormal",
+    "inverse_gamma",
+    "reciprocal_inverse_gaussian",
+    "exponential",
+    "poisson",
+    "geometric",
+    "rayleigh",
+    "maxwell",
+    "student_t",
+    "skew_normal",
+    "negative_binomial",
+    "half_normal",
+]  # the type checker takes no words from FAMILIES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -343,16 +364,38 @@ FAMILIES = {
 }
 
 
+def names_distributions(family):
+    """Whether the components are distributions of `numbastats.distributions` that have no passes of their own here."""
+    if isinstance(family, type):
+        return _own_name(family) is None
+    if isinstance(family, tuple):
+        return len(family) == 2 and isinstance(family[1], Mapping)
+    return isinstance(family, list) or (isinstance(family, str) and family not in FAMILIES and family != "gaussian")
+
+
+def _own_name(cls):
+    """The family whose components are distributions of a class of the library, None if there is none."""
+    name = getattr(cls, "family", None)
+    return name if name in FAMILIES and cls.__module__.startswith("numbastats.distributions.") else None
+
+
 def family_of(family) -> Family:
     """Family by name, or ``("weibull", k)``, ``("pareto", minimum)``, ``("gamma", shape)`` with a fixed constant."""
     known = (
         f"one of {', '.join(map(repr, FAMILIES))} ('gaussian' is 'normal'), or ('weibull', shape), ('pareto', minimum), "
         "('gamma', shape) with a positive constant"
     )
+    if names_distributions(family):
+        raise ValueError(
+            f"family={family!r} is not known here; `fit` and `Mixture` take every class of numbastats.distributions, for "
+            f"one data set, and the fit's `distribution` has its functions. Use {known}"
+        )
     if family is None:
         raise TypeError(f"family is missing: name the distribution of the components, as in family='normal'. Use {known}")
     if isinstance(family, Family):
         return family
+    if isinstance(family, type):
+        family = _own_name(family) or family
     if isinstance(family, str) and family == "gaussian":
         family = "normal"
     if isinstance(family, tuple) and len(family) == 2 and isinstance(family[0], str):

@@ -15,7 +15,7 @@ from numbastats.mixture.units import prior_units
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["NARROW", "Result", "admissible", "best_few", "blur", "choose", "merged"]
+__all__ = ["INADMISSIBLE", "NARROW", "TOO_FEW", "Result", "admissible", "best_few", "beyond_chance", "blur", "choose", "merged"]
 
 INADMISSIBLE, TOO_FEW = 4, 5
 NARROW = 0.015  # by default, of the spread of the data
@@ -193,10 +193,15 @@ def _beyond_chance(par, info, family):
         for j, centre in enumerate(par[1]):
             on_host.set_coefficients(P, np.ascontiguousarray(par), family.base, float(family.shape), centre)
             r[j] = 1.0 / np.exp(P[0] - P[0, j]).sum()
+    return beyond_chance(r, par[0] * info["mass"], _sd(par, family), info["spread"])
+
+
+def beyond_chance(r, count, sd, spread):
+    """Whether components have more observations than chance brings together, by the responsibilities r at their centres."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         others = (1.0 - r) / r
-        evidence = par[0] * info["mass"] * (others - 1.0 - np.log(others))
-        return (r > 0.5) & (evidence > np.log(info["spread"] / _sd(par, family)) + 10.0)
+        evidence = count * (others - 1.0 - np.log(others))
+        return (r > 0.5) & (evidence > np.log(spread / sd) + 10.0)
 
 
 def _sd(par, family):
