@@ -1160,6 +1160,7 @@ class _WeightedFits:
         if not set(self.cls.names) <= set(self.fixed):
             self._plan = _plan(self.cls, self.fixed)
             self.free = tuple(n for n, v in zip(self._plan.names, self._plan.known, strict=True) if math.isnan(v))
+            self.fixed = {n: v for n, v in zip(self._plan.names, self._plan.known, strict=True) if v == v} | self.fixed
             self.positive = tuple(name in self.cls._positive for name in self.free)
             if self._plan.by_likelihood and likelihood.settles:
                 self.settled = likelihood.settled(self._plan.values[-4:-2])

@@ -23,6 +23,7 @@ __all__ = ["fitted"]
 
 FEWEST = 1e-8  # eigenvalue of a certificate, in units of the complete data's information
 _FLAT = 1e-14  # information of one value, below which the likelihood does not depend on a parameter
+_FLAT_GAIN = 1e-3  # of the log-likelihood, by a step of the first order; it is not worth another Hessian
 _STEP = 3e-5  # of differences, in the unit that a parameter has by its information
 _ROWS = 1 << 22  # numbers of an array that is made at a time
 _NOTHING = 1e-13  # responsibilities that keep no value within a component's support
@@ -206,7 +207,8 @@ class Model:
         """Log-likelihoods (S,) and their gradients (S, P)."""
         loglik, weights, mass, scores = self.scores(last, u)
         by_weights = np.delete(mass.sum(axis=2) - self.mass * weights, last, axis=1)
-        by_others = [(mass[:, at.k] * s).sum(axis=1) for at, s in zip(self.coordinates, scores, strict=True)]
+        with np.errstate(over="ignore", invalid="ignore"):  # next to the limits of the parameters
+            by_others = [(mass[:, at.k] * s).sum(axis=1) for at, s in zip(self.coordinates, scores, strict=True)]
         return loglik, np.concatenate([by_weights, np.reshape(by_others, (-1, len(u))).T], axis=1)
 
     def units(self, last, u):
@@ -259,7 +261,7 @@ def climb(model, state, tol, max_iter):
         if not math.isfinite(loglik) or (state.weights == 0.0).any():
             break
         found = _newton(model, state, tol, passes)
-        if found.certified or (still and found.loglik - loglik <= tol):
+        if found.certified or (still and found.loglik - loglik <= _FLAT_GAIN):
             return found
         state, loglik, most = found.state, found.loglik, min(2 * most, 500)
     return Climb(state, float(model.expectation(state)[1][0]), passes, False, passes < max_iter)
@@ -292,7 +294,7 @@ def _newton(model, state, tol, passes):
         if decrement < tol:
             certified, errors = True, _errors(model, last, u, use, inverse)
             break
-        least = loglik + (-1e-13 * abs(loglik) if concave else tol)
+        least = loglik + (-1e-13 * abs(loglik) if concave else _FLAT_GAIN)
         tried = (u + 0.5**i * full for i in range(12))
         found = next(((v, f) for v in tried if (f := _value(model, last, v)) >= least), None)
         if found is None:

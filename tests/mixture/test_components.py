@@ -101,6 +101,10 @@ def test_fixed_parameters_stay(two):
     four = mixture.fit(two, 2, family=("student_t", {"df": 4}), se=True, rng=0)
     assert four.status == 0 and (four.parameters["df"] == 4.0).all() and (four.se["df"] == 0.0).all()
     assert four.n_free == 5 and free.n_free == 7 and free.loglik >= four.loglik
+    rng = np.random.default_rng(2)
+    shares = np.concatenate([rng.beta(2.0, 8.0, 200), rng.beta(9.0, 3.0, 200)])
+    beta = mixture.fit(shares, 2, family="beta", rng=0)  # loc and scale are 0 and 1 where nothing else is said
+    assert beta.status == 0 and beta.n_free == 5 and beta.parameters["scale"].tolist() == [1.0, 1.0]
     known = mixture.fit(two, 2, family=[("normal", {"loc": -2, "scale": 1}), ("normal", {"loc": 3, "scale": 1})], rng=0)
     f, g = scipy.stats.norm.pdf(two, -2), scipy.stats.norm.pdf(two, 3)
     share = scipy.optimize.brentq(lambda w: np.sum((f - g) / (w * f + (1 - w) * g)), 0.01, 0.99, xtol=1e-13)
