@@ -280,32 +280,28 @@ class Family:
         return np.stack([par[:, :, 0], m, np.broadcast_to(np.array([1.0, 4.0, 16.0])[turn % 3] * (0.5 + m), v.shape)], axis=2)
 
     def component(self, m, p):
-        """One component as a distribution of `numbastats.distributions`."""
-        from numbastats import distributions as D
-
-        make = {
-            "normal": lambda: D.Normal(m, math.sqrt(p)),
-            "inverse_gaussian": lambda: D.InverseGaussian(m, p),
-            "gamma": lambda: (
-                D.Gamma(self.shape, scale=m / self.shape) if self.base == fam.FIXED_GAMMA else D.Gamma(p, scale=m / p)
-            ),
-            "lognormal": lambda: D.Lognormal(math.sqrt(p), scale=math.exp(m)),
-            "inverse_gamma": lambda: D.InverseGamma(p, scale=p / m),
-            "exponential": lambda: D.Exponential(scale=m),
-            "rayleigh": lambda: D.Rayleigh(scale=math.sqrt(m)),
-            "maxwell": lambda: D.Maxwell(scale=math.sqrt(m / 3.0)),
-            "half_normal": lambda: D.HalfNormal(scale=math.sqrt(m)),
-            "student_t": lambda: D.StudentT(p[1], m, p[0]),
-            "skew_normal": lambda: D.SkewNormal(p[1], m, p[0]),
-            "weibull": lambda: D.Weibull(self.constant, scale=m ** (1.0 / self.constant)),
-            "pareto": lambda: D.Pareto(1.0 / m, scale=self.constant),
-        }.get(self.name)
+        """One component as a distribution of `numbastats.distributions`, of the parameters that results have."""
+        make = _COMPONENTS.get(self.name)
         if make is None:
             raise TypeError(
                 f"family={self.label!r} has no class in numbastats.distributions; the fit's own pdf, cdf, ppf and rvs are those "
                 "of the mixture"
             )
-        return make()
+        from numbastats import distributions
+
+        return make(distributions, self, m, p)
+
+    def mixture(self, par):
+        """The mixture of parameters (rows, K), as the kernels have them, as a distribution of `numbastats.distributions`."""
+        from numbastats.distributions import Mixture
+
+        params = self.params_of(par[2:]) if self.two else par[2]
+        return Mixture([self.component(m, p) for m, p in zip(par[1].tolist(), params.T.tolist(), strict=True)], par[0])
+
+    @property
+    def tabled(self):
+        """Whether many quantiles come from a table; next to a finite end of the support that has no digits to spare."""
+        return self.name in _COMPONENTS and self.minimum <= 0.0
 
     def logit_size(self, m, v, c):
         """Size of the terms A and B t1 + C t2 about the centre c, whose difference is a component's logit, or of its rounding."""
@@ -341,6 +337,21 @@ _CENTRES = {
     "square": "mean_square",
     "power": "mean_power",
     "log_ratio": "mean_log_ratio",
+}
+_COMPONENTS = {  # made of numbastats.distributions, a family and the parameters that results have
+    "normal": lambda D, f, m, p: D.Normal(m, math.sqrt(p)),
+    "inverse_gaussian": lambda D, f, m, p: D.InverseGaussian(m, p),
+    "gamma": lambda D, f, m, p: (lambda a: D.Gamma(a, scale=m / a))(f.shape if f.base == fam.FIXED_GAMMA else p),
+    "lognormal": lambda D, f, m, p: D.Lognormal(math.sqrt(p), scale=math.exp(m)),
+    "inverse_gamma": lambda D, f, m, p: D.InverseGamma(p, scale=p / m),
+    "exponential": lambda D, f, m, p: D.Exponential(scale=m),
+    "rayleigh": lambda D, f, m, p: D.Rayleigh(scale=math.sqrt(m)),
+    "maxwell": lambda D, f, m, p: D.Maxwell(scale=math.sqrt(m / 3.0)),
+    "half_normal": lambda D, f, m, p: D.HalfNormal(scale=math.sqrt(m)),
+    "student_t": lambda D, f, m, p: D.StudentT(p[1], m, p[0]),
+    "skew_normal": lambda D, f, m, p: D.SkewNormal(p[1], m, p[0]),
+    "weibull": lambda D, f, m, p: D.Weibull(f.constant, scale=m ** (1.0 / f.constant)),
+    "pareto": lambda D, f, m, p: D.Pareto(1.0 / m, scale=f.constant),
 }
 FAMILIES = {
     f.name: f
