@@ -103,61 +103,19 @@ class Family:
         return self.transform == "identity" and not self.third
 
     def component_means(self, m, p):
-        """Means of x from the parameters, infinite where the mean is."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            if self.code == lat.STUDENT_T:
-                df = p[..., 1, :]
-                return np.where(df > 1.0, m, np.where(np.isnan(df), df, math.inf))
-            if self.code == lat.SKEW_NORMAL:
-                return m + p[..., 0, :] * _skew_shift(p[..., 1, :])
-            if self.transform == "identity":
-                return m.copy()
-            if self.transform == "log":
-                return np.exp(m + 0.5 * p)
-            if self.transform == "reciprocal":
-                if self.base == fam.INVERSE_GAUSSIAN:
-                    return 1.0 / m + 1.0 / p
-                return np.where(p > 1.0, p / (p - 1.0) / m, np.where(np.isnan(p), p, math.inf))
-            if self.transform == "log_ratio":
-                return np.where(m < 1.0, self.constant / (1.0 - m), np.where(np.isnan(m), m, math.inf))
-        power = 1.0 / (self.constant if self.transform == "power" else 2.0)
-        size = m / self.shape * (2.0 if self.transform == "half_square" else 1.0)
-        return size**power * math.exp(math.lgamma(self.shape + power) - math.lgamma(self.shape))
+        """Means of x from the parameters that results have, infinite where the mean is."""
+        return self.moments(m, p)[0]
 
-    def component_variances(self, m, p):
-        """Variances of x from the parameters, infinite where the variance or the mean is."""
+    def moments(self, m, p):
+        """Means and variances of x from the parameters that results have, infinite where these are."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            mean = self.component_means(m, p)
-            if self.code == lat.STUDENT_T:
-                scale, df = p[..., 0, :], p[..., 1, :]
-                return np.where(df > 2.0, scale * scale * (df / (df - 2.0)), np.where(np.isnan(df), df, math.inf))
-            if self.code == lat.SKEW_NORMAL:
-                scale, s = p[..., 0, :], p[..., 1, :]
-                return scale * scale * ((1.0 + (1.0 - 2.0 / math.pi) * (s * s)) / (1.0 + s * s))
-            if self.code == lat.NEGATIVE_BINOMIAL:
-                return m + m * (m / p)
-            if self.transform == "identity":
-                return p.copy() if self.base == fam.GAUSSIAN else m * self._variance_over_mean(m, p)
-            if self.transform == "log":
-                return mean * mean * np.expm1(p)
-            if self.transform == "reciprocal":
-                if self.base == fam.INVERSE_GAUSSIAN:
-                    return (1.0 / m + 2.0 / p) / p
-                return np.where(p > 2.0, mean * mean / (p - 2.0), np.where(np.isnan(p), p, math.inf))
-            if self.transform == "log_ratio":
-                return np.where(m < 0.5, mean * mean * (m * m) / (1.0 - 2.0 * m), np.where(np.isnan(m), m, math.inf))
-        power = 1.0 / (self.constant if self.transform == "power" else 2.0)
-        return mean * mean * math.expm1(_second_difference(self.shape, power))
-
-    def _variance_over_mean(self, m, p):
-        """Of a base family of positive numbers or counts."""
-        if self.base == fam.INVERSE_GAUSSIAN:
-            return m / p * m
-        if self.base == fam.GAMMA:
-            return m / p
-        if self.base == fam.FIXED_GAMMA:
-            return m / self.shape
-        return np.ones_like(m) if self.base == fam.POISSON else 1.0 + m
+            if self.discrete:
+                size = p if self.latent else {fam.POISSON: math.inf, fam.GEOMETRIC: 1.0}[self.base]
+                return m.copy(), m + m * (m / size)
+            if self.name == "reciprocal_inverse_gaussian":
+                return 1.0 / m + 1.0 / p, (1.0 / m + 2.0 / p) / p
+            d = self.component(m, np.moveaxis(p, -2, 0) if self.third else p)
+            return np.asarray(d.mean()), np.asarray(d.var())
 
     @property
     def two(self):
@@ -255,7 +213,7 @@ class Family:
     def params_of(self, rows):
         """What users call `params`, (K,) or (2, K), from the rows (..., K) of the kernels after the centre."""
         if self.third:
-            return np.stack([np.sqrt(rows[0]), rows[1]], axis=-2)
+            return np.stack([np.sqrt(rows[0]), rows[1]], axis=-2 if np.ndim(rows[0]) else 0)
         return rows[0] if self.latent else self.parameter(rows[0])
 
     def rows_of(self, params):
@@ -291,12 +249,24 @@ class Family:
 
         return make(distributions, self, m, p)
 
+    def components(self, par):
+        """Components of parameters (rows, ...), as the kernels have them, as one distribution."""
+        params = self.params_of(par[2:]) if self.two else par[2]
+        return self.component(par[1], np.moveaxis(params, -2, 0) if self.third and params.ndim > 1 else params)
+
     def mixture(self, par):
         """The mixture of parameters (rows, K), as the kernels have them, as a distribution of `numbastats.distributions`."""
         from numbastats.distributions import Mixture
 
-        params = self.params_of(par[2:]) if self.two else par[2]
-        return Mixture([self.component(m, p) for m, p in zip(par[1].tolist(), params.T.tolist(), strict=True)], par[0])
+        return Mixture([self.components(p) for p in par.T], par[0])
+
+    @property
+    def of_y(self):
+        """The family of y = g(x) that is not counts, with a class of distributions."""
+        if self.latent:
+            return self
+        name = {fam.GAUSSIAN: "normal", fam.INVERSE_GAUSSIAN: "inverse_gaussian"}.get(self.base, "gamma")
+        return Family(name, self.base, self.param, shape=self.shape)
 
     @property
     def tabled(self):
@@ -339,15 +309,15 @@ _CENTRES = {
     "log_ratio": "mean_log_ratio",
 }
 _COMPONENTS = {  # made of numbastats.distributions, a family and the parameters that results have
-    "normal": lambda D, f, m, p: D.Normal(m, math.sqrt(p)),
+    "normal": lambda D, f, m, p: D.Normal(m, np.sqrt(p)),
     "inverse_gaussian": lambda D, f, m, p: D.InverseGaussian(m, p),
     "gamma": lambda D, f, m, p: (lambda a: D.Gamma(a, scale=m / a))(f.shape if f.base == fam.FIXED_GAMMA else p),
-    "lognormal": lambda D, f, m, p: D.Lognormal(math.sqrt(p), scale=math.exp(m)),
+    "lognormal": lambda D, f, m, p: D.Lognormal(np.sqrt(p), scale=np.exp(m)),
     "inverse_gamma": lambda D, f, m, p: D.InverseGamma(p, scale=p / m),
     "exponential": lambda D, f, m, p: D.Exponential(scale=m),
-    "rayleigh": lambda D, f, m, p: D.Rayleigh(scale=math.sqrt(m)),
-    "maxwell": lambda D, f, m, p: D.Maxwell(scale=math.sqrt(m / 3.0)),
-    "half_normal": lambda D, f, m, p: D.HalfNormal(scale=math.sqrt(m)),
+    "rayleigh": lambda D, f, m, p: D.Rayleigh(scale=np.sqrt(m)),
+    "maxwell": lambda D, f, m, p: D.Maxwell(scale=np.sqrt(m / 3.0)),
+    "half_normal": lambda D, f, m, p: D.HalfNormal(scale=np.sqrt(m)),
     "student_t": lambda D, f, m, p: D.StudentT(p[1], m, p[0]),
     "skew_normal": lambda D, f, m, p: D.SkewNormal(p[1], m, p[0]),
     "weibull": lambda D, f, m, p: D.Weibull(f.constant, scale=m ** (1.0 / f.constant)),
@@ -425,15 +395,6 @@ def family_of(family) -> Family:
 def _skew_shift(s):
     """Mean of the standard skew-normal distribution of shape s: delta sqrt(2/pi)."""
     return math.sqrt(2.0 / math.pi) * (s / np.sqrt(1.0 + s * s))
-
-
-def _second_difference(a, h):
-    """log Gamma(a + 2 h) - 2 log Gamma(a + h) + log Gamma(a), also where h is small: 1e-13 relative."""
-    from scipy.special import polygamma
-
-    if h > 0.05 * (a + h):
-        return math.lgamma(a + 2.0 * h) - 2.0 * math.lgamma(a + h) + math.lgamma(a)
-    return float(sum(2.0 * h**n / math.factorial(n) * polygamma(n - 1, a + h) for n in (2, 4, 6, 8, 10, 12)))
 
 
 def log_ratio(y, m):

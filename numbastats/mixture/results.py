@@ -441,7 +441,7 @@ class MixtureFit(Result, MixtureDistribution, _Classified, _Components):
         used = w > 0.0
         w, m = w[used], model["centres"][used]
         p = model["params"][..., used] if family.two else np.full(m.size, np.nan)
-        means, variances = family.component_means(m, p), family.component_variances(m, p)
+        means, variances = family.moments(m, p)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(w @ means)
             if not np.isfinite(means).all() or np.isinf(variances).any():
@@ -507,8 +507,8 @@ class MixtureFit(Result, MixtureDistribution, _Classified, _Components):
         """
         family = family_of(self.family)
         columns = {"weight": self.weights} | self.parameters
-        columns["mean_of_x"] = family.component_means(self.centres, self.params)
-        columns["sd_of_x"] = np.sqrt(family.component_variances(self.centres, self.params))
+        columns["mean_of_x"], variances = family.moments(self.centres, self.params)
+        columns["sd_of_x"] = np.sqrt(variances)
         columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
         return Table(columns)
 
