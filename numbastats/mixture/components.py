@@ -13,11 +13,10 @@ from numbastats._core.checks import warn_of_shares
 from numbastats._core.parallel import is_executor, worker_count
 from numbastats._core.random import normalise_rng
 from numbastats.distributions import Distribution
-from numbastats.mixture.arguments import EMPTY, NONFINITE, OUT_OF_SUPPORT, fit_options, numbers_of_components, weighted_values
+from numbastats.mixture.arguments import Status, fit_options, numbers_of_components, weighted_values
 from numbastats.mixture.families import FAMILIES
-from numbastats.mixture.kernels import records as c
-from numbastats.mixture.results import STATUS, ComponentsFit
-from numbastats.mixture.selection import INADMISSIBLE, NARROW, TOO_FEW, beyond_chance
+from numbastats.mixture.results import ComponentsFit
+from numbastats.mixture.selection import NARROW, beyond_chance
 
 __all__ = ["fitted"]
 
@@ -432,24 +431,24 @@ def fitted(x, n_components, family, weights, options):
         warn_of_shares(float(w.sum()), x.size)
     key = int(normalise_rng(o.rng))
     fits = [_fitted(x, w, size - x.size, family, K, o, np.random.default_rng([key, K])) for K in candidates]
-    good = [f for f in fits if f.status in (c.OK, c.MAX_ITER, c.NOT_CERTIFIED)] or fits
+    good = [f for f in fits if f.status in (Status.OK, Status.MAX_ITER, Status.NOT_CERTIFIED)] or fits
     return min(good, key=lambda f: getattr(f, o.criterion) if f.loglik == f.loglik else math.inf)
 
 
 def _refusal(x, parts):
     """Status and message of data that cannot be fitted, None for others."""
     if not x.size:
-        return EMPTY, STATUS[EMPTY]
+        return Status.EMPTY, Status.EMPTY.meaning
     if not np.isfinite(x).all():
-        return NONFINITE, f"{np.sum(np.isinf(x))} values are infinite; remove or replace them"
+        return Status.NONFINITE, f"{np.sum(np.isinf(x))} values are infinite; remove or replace them"
     if not 1e-140 < max(-x[0], x[-1]) < 1e140:
-        return NONFINITE, "values beyond 1e140, or all within 1e-140, whose squares are no doubles: divide them by a unit"
+        return Status.NONFINITE, "values beyond 1e140, or all within 1e-140, whose squares are no doubles: divide them by a unit"
     outside = np.all([(x < part.lower) | (x > part.upper) for part in parts], axis=0)
     names = " or ".join(dict.fromkeys(part.cls.family for part in parts))
     if outside.any():
-        return OUT_OF_SUPPORT, f"{outside.sum()} values, the first {x[outside][0]:g}, are outside the support of {names}"
+        return Status.OUT_OF_SUPPORT, f"{outside.sum()} values, the first {x[outside][0]:g}, are outside the support of {names}"
     if np.unique(x).size <= sum(1 + len(part.free) for part in parts) - 1:
-        return TOO_FEW, STATUS[TOO_FEW]
+        return Status.TOO_FEW, Status.TOO_FEW.meaning
     return None
 
 
@@ -470,7 +469,7 @@ def _fitted(x, w, dropped, family, K, o, rng):
         climbs.append(climb(model, model.maximisation(model.expectation(state)[0], state), o.tol, o.max_iter))
     climbs = [one for one in climbs if math.isfinite(one.loglik)]
     if not climbs:
-        return _nothing(c.DEGENERATE, STATUS[c.DEGENERATE], parts, head | {"n_singular": lost})
+        return _nothing(Status.DEGENERATE, Status.DEGENERATE.meaning, parts, head | {"n_singular": lost})
     keeps = [_admissible(model, one.state, o) for one in climbs]
     grade = [(3 if keep else 2) if one.certified else 1 for one, keep in zip(climbs, keeps, strict=True)]
     best = max(range(len(climbs)), key=lambda i: (grade[i], climbs[i].loglik))
@@ -501,11 +500,13 @@ def _result(model, climbs, best, keeps, o, head):
     order = np.arange(K)
     for members in model.alike:
         order[members] = sorted(members, key=lambda k: float(made[k].median()))
-    status = (c.OK if keeps else INADMISSIBLE) if one.certified else c.NOT_CERTIFIED if one.ended else c.MAX_ITER
+    status = (
+        (Status.OK if keeps else Status.INADMISSIBLE) if one.certified else Status.NOT_CERTIFIED if one.ended else Status.MAX_ITER
+    )
     slack = 1e-6 * max(1.0, 1e-6 * abs(one.loglik))
     hits = sum(other.loglik >= one.loglik - slack for other in climbs)
-    message = _STILL if status == c.NOT_CERTIFIED else STATUS[status]
-    if status == c.OK and head["n_starts"] > 1:
+    message = _STILL if status == Status.NOT_CERTIFIED else status.meaning
+    if status == Status.OK and head["n_starts"] > 1:
         message += f"; the best of {head['n_starts']} starts, reached by {hits} of the {len(climbs)} that were climbed from"
     shares = model.expectation(one.state)[0][0]
     entropy = -float(np.sum(shares * np.log(np.maximum(shares, 1e-300)), axis=0) @ model.w)
@@ -516,8 +517,8 @@ def _result(model, climbs, best, keeps, o, head):
         components=tuple(made[k] for k in order),
         loglik=one.loglik,
         n_iter=one.passes,
-        converged=status in (c.OK, INADMISSIBLE),
-        status=status,
+        converged=status in (Status.OK, Status.INADMISSIBLE),
+        status=int(status),
         message=message,
         bic=bic,
         aic=2.0 * model.free - 2.0 * one.loglik,
@@ -526,7 +527,7 @@ def _result(model, climbs, best, keeps, o, head):
         hits=hits,
         runner_up=max((f.loglik for f in climbs if f.certified and f.loglik < one.loglik - slack), default=math.nan),
         n_climbed=len(climbs),
-        se=_named_errors(model, one, order) if o.se and status == c.OK else {},
+        se=_named_errors(model, one, order) if o.se and status == Status.OK else {},
         decrement=one.decrement,
         min_eig=one.min_eig,
     )
@@ -546,5 +547,7 @@ def _nothing(status, message, parts, head):
     """The fit of data that cannot be fitted."""
     numbers = dict.fromkeys(("loglik", "bic", "aic", "icl", "runner_up", "decrement", "min_eig"), math.nan)
     counts = dict(n_iter=0, hits=0, n_climbed=0, n_singular=0, n_free=len(parts) - 1 + sum(len(p.free) for p in parts))
-    ended = dict(weights=np.full(len(parts), math.nan), components=(), converged=False, status=status, message=message, se={})
+    ended = dict(
+        weights=np.full(len(parts), math.nan), components=(), converged=False, status=int(status), message=message, se={}
+    )
     return ComponentsFit(**numbers | counts | ended | head)

@@ -201,11 +201,6 @@ class Family:
             return y ** (1.0 / self.constant)
         return self.constant * np.exp(y)
 
-    @property
-    def decreasing(self):
-        """Whether g falls."""
-        return self.transform == "reciprocal"
-
     def parameter(self, v):
         """The second parameter from the dispersion; the inverse map is the same function."""
         return v if self.base == fam.GAUSSIAN else 1.0 / v
@@ -259,14 +254,6 @@ class Family:
         from numbastats.distributions import Mixture
 
         return Mixture([self.components(p) for p in par.T], par[0])
-
-    @property
-    def of_y(self):
-        """The family of y = g(x) that is not counts, with a class of distributions."""
-        if self.latent:
-            return self
-        name = {fam.GAUSSIAN: "normal", fam.INVERSE_GAUSSIAN: "inverse_gaussian"}.get(self.base, "gamma")
-        return Family(name, self.base, self.param, shape=self.shape)
 
     @property
     def tabled(self):

@@ -17,6 +17,8 @@ from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.mixture import engine
 from numbastats.mixture.arguments import (
+    REFUSED,
+    Status,
     explicit_starts,
     fit_options,
     flatten,
@@ -244,7 +246,7 @@ def fit_many(  # noqa: PLR0913
         mass = np.concatenate([part["mass"] for part in parts])
         i = int(np.argmin(mass / np.maximum(batch.n_used[: mass.size], 1)))
         warn_of_shares(mass[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
-    doubtful = [i for i in sorted(batch.notes) if batch.status[i] <= 4]
+    doubtful = [i for i in sorted(batch.notes) if batch.status[i] <= Status.INADMISSIBLE]
     if doubtful:
         which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
         warn(
@@ -338,14 +340,14 @@ def fit(
         from numbastats.mixture.components import fitted
 
         found: ComponentsFit = fitted(x, n_components, family, weights, options)
-        if errors == "raise" and 5 <= found.status <= 8:
+        if errors == "raise" and found.status in REFUSED:
             raise ValueError(f"the data cannot be fitted: {found.message}")
         return found
     if options.get("init_params") is not None:
         options["init_params"] = starts_of_one(options["init_params"], family)
     own = cast(str | tuple[str, float] | None, family)
     batch = fit_many([x], n_components, family=own, weights=None if weights is None else [weights], **options)
-    if errors == "raise" and 5 <= batch.status[0] <= 8:
+    if errors == "raise" and batch.status[0] in REFUSED:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
     return batch[0]
 
@@ -414,16 +416,17 @@ def likelihood_ratio(
     K, key = int(n_components), int(normalise_rng(rng))
     options |= {"family": family, "rng": key}
     family_of(family)  # refuses those without passes of their own
+    usable = (Status.OK, Status.NOT_CERTIFIED)
     null, more = (cast(MixtureFit, fit(x, k, **options)) for k in (K, K + 1))
     for found in (null, more):
-        if found.status not in (0, 2):
+        if found.status not in usable:
             raise ValueError(
                 f"the fit with {found.n_components} components has status {found.status}: {found.message}. The test needs "
                 "certified or redundant components; use fewer components or a prior"
             )
     sets = null.rvs((int(n_boot), null.n_used), rng=np.random.SeedSequence([key, 1]))
     small, large = (fit_many(sets, k, **options) for k in (K, K + 1))
-    good = np.isin(small.status, (0, 2)) & np.isin(large.status, (0, 2))
+    good = np.isin(small.status, usable) & np.isin(large.status, usable)
     if good.sum() < 0.5 * n_boot:
         raise ValueError(
             f"of {n_boot} draws from the null only {good.sum()} have fits of statuses 0 or 2 with {K} and {K + 1} components; "

@@ -14,33 +14,15 @@ from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.results import Result, Table
 from numbastats.mixture import functions
+from numbastats.mixture.arguments import Status
 from numbastats.mixture.families import family_of
 
 if TYPE_CHECKING:
     from numbastats.distributions import Distribution
 
-__all__ = ["STATUS", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
+__all__ = ["ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
-
-STATUS = {
-    0: "local maximum, certified",
-    1: (
-        "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
-        "method='squarem' may go further; the best point is returned"
-    ),
-    2: (
-        "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer components will do, or "
-        "components so far apart in scale that double precision does not resolve them"
-    ),
-    3: "every start collapsed onto too few values; try fewer components, more starts or a prior",
-    4: "a certified local maximum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
-    5: "too few distinct values for this number of components",
-    6: "values outside the support of the family",
-    7: "no observation left",
-    8: "infinite values or invalid weights, or results beyond the range of double precision",
-    9: "stopped by the callback",
-}
 
 
 class _Components:
@@ -741,14 +723,14 @@ class MixtureBatch(Result, _Components):
     def message(self, i: int) -> str:
         """What the status of data set i means."""
         i = index_of(i, len(self), self.keys)
-        status = int(self.status[i])
-        if status > 4:
-            return self.notes.get(i, STATUS[status])
+        status = Status(int(self.status[i]))
+        if status > Status.INADMISSIBLE:
+            return self.notes.get(i, status.meaning)
         found = ""
-        if status == 0 and self.n_starts[i] > 1:
+        if status == Status.OK and self.n_starts[i] > 1:
             reached = f"reached by {self.hits[i]} of the {self.n_climbed[i]} that were climbed from"
             found = f"; the best of {self.n_starts[i]} starts, {reached}"
-        return STATUS[status] + found + (f"; {self.notes[i]}" if i in self.notes else "")
+        return status.meaning + found + (f"; {self.notes[i]}" if i in self.notes else "")
 
     def __getitem__(self, i: int) -> MixtureFit:
         i = index_of(i, len(self), self.keys)

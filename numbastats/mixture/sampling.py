@@ -34,6 +34,8 @@ def poisson_quantile(u, m):
 
 def draws(family, par, size, rng):
     """Components by their weights, then a value of each: of its distribution, or for counts at a uniform probability."""
+    from numbastats.distributions import InverseGaussian
+
     seeds = np.random.SeedSequence([int(normalise_rng(rng)), int(Purpose.MIXTURE_SAMPLE)]).spawn(3)
     u = np.asarray(random.uniform(size=size, rng=seeds[0]))
     edges = np.cumsum(par[0])
@@ -42,8 +44,10 @@ def draws(family, par, size, rng):
         m, v, s = par[1:, which]
         z = s * np.abs(random.normal(size=u.shape, rng=seeds[2])) + random.normal(size=u.shape, rng=seeds[1])
         y = m + np.sqrt(v / (1.0 + s * s)) * z
+    elif family.name == "reciprocal_inverse_gaussian":
+        y = 1.0 / InverseGaussian(par[1, which], 1.0 / par[2, which]).rvs(which.shape, rng=seeds[1])
     elif not family.discrete:
-        y = family.of_y.components(par[:, which]).rvs(which.shape, rng=seeds[1])
+        y = family.components(par[:, which]).rvs(which.shape, rng=seeds[1])
     elif family.base == fam.GEOMETRIC:
         y = np.floor(random.exponential(size=u.shape, rng=seeds[1]) / np.log1p(1.0 / par[1][which]))
     else:
@@ -51,5 +55,4 @@ def draws(family, par, size, rng):
         for k in range(par.shape[1]):
             one, at = np.concatenate([[[1.0]], par[1:, [k]]]), which == k
             y[at] = quantile(p[at], family, one, np.float64) if family.latent else poisson_quantile(p[at], par[1, k])
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.asarray(family.backward(y))[()]
+    return np.asarray(y)[()]

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from numbastats._core.slabs import SLAB, cuts
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
@@ -59,11 +60,20 @@ def _inverse_gaussian_tail(z, m, v, upper):
 
 
 def tails(family, par):
-    """The function (y, upper) whose values are lower or upper tail probabilities of y = g(x)."""
-    if family.discrete or family.base == fam.INVERSE_GAUSSIAN:
+    """The function (x, upper) whose values are lower or upper tail probabilities of x."""
+    if family.discrete or family.name == "inverse_gaussian":
         return functools.partial(_by_components, family, par)
-    weights, base = par[0] / par[0].sum(), family.of_y.components(par)
-    return lambda y, upper: np.minimum((base.sf if upper else base.cdf)(y[..., None]) @ weights, 1.0)
+    if family.name == "reciprocal_inverse_gaussian":
+        return lambda x, upper: _by_components(family, par, 1.0 / x, not upper)
+    weights, base = par[0] / par[0].sum(), family.components(par)
+
+    def of_mixture(x, upper):
+        flat, out, tail = x.reshape(-1), np.empty(x.size), base.sf if upper else base.cdf
+        for a, b in cuts(flat.size, SLAB // 16):  # as many rows of all components
+            out[a:b] = tail(flat[a:b, None]) @ weights
+        return np.minimum(out, 1.0).reshape(x.shape)
+
+    return of_mixture
 
 
 def poisson_tail(count, mean, upper):
@@ -100,10 +110,9 @@ def _by_components(family, par, y, upper):
 
 def probability(x, family, par, upper):
     """Probability of values up to x, or above it; NaN for NaN."""
-    positive = family.minimum > -math.inf and not family.discrete
-    at = np.maximum(x, family.minimum) if positive else x
+    at = x if family.discrete else np.maximum(x, family.minimum)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        out = tails(family, par)(np.asarray(family.forward(at)), upper != family.decreasing)
+        out = tails(family, par)(np.asarray(at), upper)
     return np.where(np.isnan(x), math.nan, out)
 
 
@@ -169,20 +178,17 @@ def quantile(q, family, par, dtype, of_upper=False):
 
     q are lower tail probabilities of x, or upper ones.
     """
-    from scipy.special import ndtri, stdtrit
-
     good = (q >= 0) & (q <= 1)
     p = np.where(good, q, 0.5)
-    swap = family.decreasing != of_upper
-    p, rest = (1.0 - p, p) if swap else (p, 1.0 - p)  # lower and upper tail of y; the one that is q is exact
-    first, last = (rest >= 1, rest <= 0) if swap else (p <= 0, p >= 1)
-    y = np.where(first, -math.inf if family.base == fam.GAUSSIAN else 0.0, math.inf)
-    centre = float(par[0] @ par[1])
+    p, rest = (1.0 - p, p) if of_upper else (p, 1.0 - p)  # the one that is q is exact
+    first, last = (rest >= 1, rest <= 0) if of_upper else (p <= 0, p >= 1)
+    x = np.where(first, family.minimum, math.inf)
     if family.discrete:
-        hi = _count_quantile(rest if of_upper else p, family, par, dtype, of_upper)
-        y = np.where(first | last, y, hi)
-    tail = tails(family, par)
-    for upper in () if family.discrete else (False, True):  # by the smaller tail
+        x = np.where(first | last, x, _count_quantile(rest if of_upper else p, family, par, dtype, of_upper))
+        return np.where(good, x, math.nan)
+    tail, positive, used = tails(family, par), family.minimum >= 0.0, par[:, par[0] > 0]
+    largest = np.nextafter(np.finfo(np.float64).max, 0.0)  # the spacing of the last one is infinite
+    for upper in (False, True):  # by the smaller tail
         which = ((p > 0.5) == upper) & ~first & ~last
         target = (rest if upper else p)[which]
 
@@ -190,23 +196,25 @@ def quantile(q, family, par, dtype, of_upper=False):
             ratio = tail(at.view(np.float64), upper) / target[wanted]
             return (-1.0 if upper else 1.0) * np.log(np.clip(ratio, 1e-300, 1e300))
 
-        largest = np.nextafter(np.finfo(np.float64).max, 0.0)  # the spacing of the last one is infinite
-        if family.base == fam.GAUSSIAN:  # between the quantiles of the components
-            m, v = par[1:3, par[0] > 0, None]
-            ends = m + np.sqrt(v) * (-ndtri(target) if upper else ndtri(target))
-            if family.code == lat.SKEW_NORMAL:  # between those of half-normal variables to both sides
-                low, high = ndtri(0.5 * target), ndtri(0.5 + 0.5 * target)
-                ends = np.concatenate([m + np.sqrt(v) * (-low if upper else low), m + np.sqrt(v) * (-high if upper else high)])
-            elif family.code == lat.STUDENT_T:  # of which SciPy's are good as guesses
-                end = stdtrit(par[3, par[0] > 0, None], target)
-                end = np.where(np.isfinite(end), end, ndtri(target))
-                ends = m + np.sqrt(v) * (-end if upper else end)
-            low, half = ends.min(axis=0), 0.5 * ends.max(axis=0) - 0.5 * ends.min(axis=0)
+        low, high, known = _brackets(target, family, used, upper)
+        if positive:  # the bits of positive doubles are as good as their logarithms
+            low, high = low.view(np.int64), high.view(np.int64)
+            step = np.where(known, high - low + 16, 2**54)
+            x[which] = _root(excess, low, step, 0, largest.view(np.int64).item()).view(np.float64)
+        else:
+            half = 0.5 * high - 0.5 * low
             step = 2.0 * np.minimum(half, 0.1 * largest) + 4.0 * np.spacing(np.maximum(np.abs(low), half))
-            y[which] = _root(excess, low, step, -largest.item(), largest.item())
-        else:  # the bits of positive doubles are as good as their logarithms
-            guess, step = np.full(target.shape, centre).view(np.int64), np.full(target.shape, 2**54)
-            y[which] = _root(excess, guess, step, 0, largest.view(np.int64).item()).view(np.float64)
-    with np.errstate(divide="ignore", over="ignore"):
-        out = family.backward(y)
-    return np.where(good, out, math.nan)
+            x[which] = _root(excess, low, step, -largest.item(), largest.item())
+    return np.where(good, x, math.nan)
+
+
+def _brackets(target, family, par, upper):
+    """The least and the largest quantile of the components, and whether they are known; else the mean of the centres."""
+    centre = np.clip(family.backward(par[0] @ par[1]), np.finfo(np.float64).tiny if family.minimum >= 0.0 else -1e308, 1e308)
+    if family.name == "reciprocal_inverse_gaussian":
+        return np.full(target.shape, centre), np.full(target.shape, centre), np.zeros(target.shape, bool)
+    base = family.components(par)
+    ends = (base.isf if upper else base.ppf)(target[..., None])
+    known = np.isfinite(ends).all(axis=-1)
+    low, high = (np.where(known, f(axis=-1), centre) for f in (ends.min, ends.max))
+    return low, high, known

@@ -245,6 +245,14 @@ def test_many_quantiles_come_from_a_table(family):
     assert mixture.ppf(q.astype(np.float32), **args).dtype == np.float32
 
 
+def test_half_normal_tails_where_squares_are_no_doubles():
+    x, w, sigma = np.array([1e-300, 1e-170, 1e-155]), np.array([0.5, 0.5]), np.array([1.0, 3.0])
+    args = dict(weights=w, centres=sigma**2, family="half_normal")
+    cdf = x * math.sqrt(2.0 / math.pi) * (w @ (1.0 / sigma))  # next to 0
+    np.testing.assert_allclose(mixture.cdf(x, **args), cdf, rtol=1e-14)
+    np.testing.assert_allclose(mixture.ppf(cdf, **args), x, rtol=1e-13)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("a", [1.9e4, 2.1e4, 1e5, 1e6, 2.3e7, 1e10, 1e15])
 def test_tails_of_gamma_and_poisson_laws_of_large_shape(a):
