@@ -594,8 +594,8 @@ def arrange(values, family, threads=1) -> Data:
     lengths = np.diff(off)
     if values.unit:
         w = None
-    if family.transform in ("half_square", "square", "power"):  # powers of extreme values would overflow
-        degree = family.constant if family.transform == "power" else 2.0
+    degree = family.degree
+    if degree != 1.0:  # powers of extreme values would overflow
         before = _powers(x, off, limit=int(1022 / max(1.0, degree)))
         y = family.forward(x * np.repeat(before, lengths))
         power, factor = np.ones(D), before**degree

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,60 @@ Name: TypeAlias = Literal[
 ]  # the type checker takes no words from FAMILIES
 
 
+class Transform(NamedTuple):
+    """y = g(x) with a constant c: functions of (x, c) or (y, c), and of c alone."""
+
+    centre: str  # what the mean of y is called
+    forward: Callable
+    backward: Callable
+    log_forward: Callable  # also where g(x) over- or underflows
+    jacobian: Callable  # (j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y
+    degree: Callable = lambda c: 1.0
+
+
+_LOG_2 = math.log(2.0)
+TRANSFORMS = {
+    "identity": Transform("mean", lambda x, c: x, lambda y, c: y, lambda x, c: np.log(x), lambda c: (0.0, 0.0, 0.0)),
+    "log": Transform(
+        "mean_log", lambda x, c: np.log(x), lambda y, c: np.exp(y), lambda x, c: np.log(np.log(x)), lambda c: (0.0, 0.0, -1.0)
+    ),
+    "reciprocal": Transform(
+        "mean_reciprocal", lambda x, c: 1.0 / x, lambda y, c: 1.0 / y, lambda x, c: -np.log(x), lambda c: (0.0, 2.0, 0.0)
+    ),
+    "half_square": Transform(
+        "mean_half_square",
+        lambda x, c: 0.5 * x * x,
+        lambda y, c: np.sqrt(2.0 * y),
+        lambda x, c: 2.0 * np.log(x) - _LOG_2,
+        lambda c: (0.5 * _LOG_2, 0.5, 0.0),
+        lambda c: 2.0,
+    ),
+    "square": Transform(
+        "mean_square",
+        lambda x, c: x * x,
+        lambda y, c: np.sqrt(y),
+        lambda x, c: 2.0 * np.log(x),
+        lambda c: (_LOG_2, 0.5, 0.0),
+        lambda c: 2.0,
+    ),
+    "power": Transform(
+        "mean_power",
+        lambda x, c: x**c,
+        lambda y, c: y ** (1.0 / c),
+        lambda x, c: c * np.log(x),
+        lambda c: (math.log(c), 1.0 - 1.0 / c, 0.0),
+        lambda c: c,
+    ),
+    "log_ratio": Transform(
+        "mean_log_ratio",
+        lambda x, c: np.log1p((x - c) / c),
+        lambda y, c: c * np.exp(y),
+        lambda x, c: np.log(np.log1p((x - c) / c)),
+        lambda c: (-math.log(c), 0.0, -1.0),
+    ),
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Family:
     """Distribution of the components: y = g(x) follows a base family.
@@ -46,9 +100,7 @@ class Family:
     param : str
         Name of the second parameter, empty for families of one.
     transform : str
-        Name of g: identity, log, reciprocal, half_square, square, power, log_ratio.
-    jacobian : tuple of float
-        (j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y.
+        Name of g in `TRANSFORMS`.
     shape : float
         Fixed shape of a gamma base.
     constant : float
@@ -64,7 +116,6 @@ class Family:
     base: int
     param: str = ""
     transform: str = "identity"
-    jacobian: tuple = (0.0, 0.0, 0.0)
     shape: float = 1.0
     constant: float = 1.0
     code: int = -1
@@ -84,7 +135,7 @@ class Family:
     @property
     def parameters(self):
         """Names of a component's parameters: the first is a mean, of x or of what the transform makes of x."""
-        centre = "location" if self.third else _CENTRES[self.transform]
+        centre = "location" if self.third else TRANSFORMS[self.transform].centre
         return tuple(filter(None, (centre, self.param, self.third)))
 
     @property
@@ -152,54 +203,29 @@ class Family:
     @property
     def closed(self):
         """Whether the density at the minimum is positive and finite, whatever the mean: it goes with y^(shape - 1/degree)."""
-        degree = {"half_square": 2.0, "square": 2.0, "power": self.constant}.get(self.transform, 1.0)
-        return self.base == fam.FIXED_GAMMA and degree * self.shape == 1.0
+        return self.base == fam.FIXED_GAMMA and self.degree * self.shape == 1.0
 
     def log_forward(self, x):
         """log g(x), also where g(x) over- or underflows."""
-        if self.transform == "identity":
-            return np.log(x)
-        if self.transform == "reciprocal":
-            return -np.log(x)
-        if self.transform == "half_square":
-            return 2.0 * np.log(x) - math.log(2.0)
-        if self.transform == "square":
-            return 2.0 * np.log(x)
-        if self.transform == "power":
-            return self.constant * np.log(x)
-        return np.log(self.forward(x))
+        return TRANSFORMS[self.transform].log_forward(x, self.constant)
 
     def forward(self, x):
         """y = g(x)."""
-        if self.transform == "identity":
-            return x
-        if self.transform == "log":
-            return np.log(x)
-        if self.transform == "reciprocal":
-            return 1.0 / x
-        if self.transform == "half_square":
-            return 0.5 * x * x
-        if self.transform == "square":
-            return x * x
-        if self.transform == "power":
-            return x**self.constant
-        return np.log1p((x - self.constant) / self.constant)
+        return TRANSFORMS[self.transform].forward(x, self.constant)
 
     def backward(self, y):
         """x = g^-1(y)."""
-        if self.transform == "identity":
-            return y
-        if self.transform == "log":
-            return np.exp(y)
-        if self.transform == "reciprocal":
-            return 1.0 / y
-        if self.transform == "half_square":
-            return np.sqrt(2.0 * y)
-        if self.transform == "square":
-            return np.sqrt(y)
-        if self.transform == "power":
-            return y ** (1.0 / self.constant)
-        return self.constant * np.exp(y)
+        return TRANSFORMS[self.transform].backward(y, self.constant)
+
+    @property
+    def jacobian(self):
+        """(j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y."""
+        return TRANSFORMS[self.transform].jacobian(self.constant)
+
+    @property
+    def degree(self):
+        """The power of x that g is, 1 for what is none."""
+        return TRANSFORMS[self.transform].degree(self.constant)
 
     def parameter(self, v):
         """The second parameter from the dispersion; the inverse map is the same function."""
@@ -278,22 +304,12 @@ class Family:
         return e / m / v + 1.0 / np.sqrt(v)
 
 
-_LOG_2 = math.log(2.0)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG_BASE = {
     fam.INVERSE_GAUSSIAN: (-1.5, -_HALF_LOG_2PI),
     fam.GAUSSIAN: (0.0, -_HALF_LOG_2PI),
     fam.GAMMA: (-1.0, 0.0),
     fam.FIXED_GAMMA: (-1.0, 0.0),
-}
-_CENTRES = {
-    "identity": "mean",
-    "log": "mean_log",
-    "reciprocal": "mean_reciprocal",
-    "half_square": "mean_half_square",
-    "square": "mean_square",
-    "power": "mean_power",
-    "log_ratio": "mean_log_ratio",
 }
 _COMPONENTS = {  # made of numbastats.distributions, a family and the parameters that results have
     "normal": lambda D, f, m, p: D.Normal(m, np.sqrt(p)),
@@ -316,18 +332,18 @@ FAMILIES = {
         Family("inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda"),
         Family("normal", fam.GAUSSIAN, "variance"),
         Family("gamma", fam.GAMMA, "shape"),
-        Family("lognormal", fam.GAUSSIAN, "variance_log", "log", (0.0, 0.0, -1.0)),
-        Family("inverse_gamma", fam.GAMMA, "shape", "reciprocal", (0.0, 2.0, 0.0)),
-        Family("reciprocal_inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda", "reciprocal", (0.0, 2.0, 0.0)),
+        Family("lognormal", fam.GAUSSIAN, "variance_log", "log"),
+        Family("inverse_gamma", fam.GAMMA, "shape", "reciprocal"),
+        Family("reciprocal_inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda", "reciprocal"),
         Family("exponential", fam.FIXED_GAMMA),
         Family("poisson", fam.POISSON),
         Family("geometric", fam.GEOMETRIC),
-        Family("rayleigh", fam.FIXED_GAMMA, "", "half_square", (0.5 * _LOG_2, 0.5, 0.0)),
-        Family("maxwell", fam.FIXED_GAMMA, "", "square", (_LOG_2, 0.5, 0.0), 1.5),
+        Family("rayleigh", fam.FIXED_GAMMA, "", "half_square"),
+        Family("maxwell", fam.FIXED_GAMMA, "", "square", 1.5),
         Family("student_t", fam.GAUSSIAN, "scale", code=lat.STUDENT_T, third="df"),
         Family("skew_normal", fam.GAUSSIAN, "scale", code=lat.SKEW_NORMAL, third="shape"),
         Family("negative_binomial", fam.POISSON, "size", code=lat.NEGATIVE_BINOMIAL),
-        Family("half_normal", fam.FIXED_GAMMA, "", "square", (_LOG_2, 0.5, 0.0), 0.5),
+        Family("half_normal", fam.FIXED_GAMMA, "", "square", 0.5),
     )
 }
 
@@ -370,9 +386,9 @@ def family_of(family) -> Family:
         name, value = family[0], float(family[1])
         if name in ("weibull", "pareto", "gamma") and 0.0 < value < math.inf:
             if name == "weibull":
-                return Family(name, fam.FIXED_GAMMA, "", "power", (math.log(value), 1.0 - 1.0 / value, 0.0), 1.0, value)
+                return Family(name, fam.FIXED_GAMMA, "", "power", 1.0, value)
             if name == "pareto":
-                return Family(name, fam.FIXED_GAMMA, "", "log_ratio", (-math.log(value), 0.0, -1.0), 1.0, value)
+                return Family(name, fam.FIXED_GAMMA, "", "log_ratio", 1.0, value)
             return Family(name, fam.FIXED_GAMMA, "", shape=value)
     elif isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]
