@@ -437,7 +437,7 @@ class MixtureFit(Result, MixtureDistribution, _Classified, _Components):
         Returns
         -------
         numbastats.distributions.Mixture
-            Whose ``params.components`` are distributions of the family, each with a `to_scipy`.
+            Whose ``params.components`` are distributions of the family; all have `to_scipy`.
 
         Raises
         ------
