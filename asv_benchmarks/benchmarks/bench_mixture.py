@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
+import runpy
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
@@ -153,6 +156,47 @@ class Quality:
 
     track_missed.unit = "share of data sets"
     track_not_certified.unit = "share of data sets"
+
+
+class Optima:
+    """Share of fits that end at the best admissible optimum known, of five data sets of each kind of mixture_optima.py."""
+
+    number = 1
+
+    def setup(self):
+        self.optima = runpy.run_path(str(Path(__file__).parents[1] / "mixture_optima.py"))
+
+    def track_share_at_best(self):
+        known, at = json.loads(self.optima["KNOWN"].read_text()), []
+        for kind, (family, K, _) in self.optima["KINDS"].items():
+            found = self.optima["fits"](self.optima["sets"](kind)[:5], family, K, rng=0)
+            at.append(np.mean(found >= np.array(known[kind][:5]) - 1e-6))
+        return float(np.mean(at))
+
+    track_share_at_best.unit = "share of data sets"
+
+
+class Components:
+    """Mixtures of distributions that have no passes of their own, of 2000 values."""
+
+    params = ["logistic", "gev", "noise"]
+    param_names = ["family"]
+    number = 1
+
+    def setup(self, family):
+        rng = np.random.default_rng(5)
+        self.x = np.concatenate([rng.logistic(-2.0, 0.6, 1200), rng.logistic(3.0, 0.4, 800)])
+        self.family = ["logistic", "uniform"] if family == "noise" else family
+        self.time_fit(family)
+
+    def time_fit(self, family):
+        self.fit = ns.mixture.fit(self.x, 2, family=self.family, rng=1, workers=1)
+
+    def track_decrement(self, family):
+        """Twice the gain of the log-likelihood that is still to be had."""
+        return float(self.fit.decrement)
+
+    track_decrement.unit = "log-likelihood"
 
 
 class Distribution:

@@ -222,8 +222,54 @@ class _Composed(Distribution):
         raise TypeError("composed distributions are not fitted; fit(..., truncated=, censored=) and numbastats.mixture.fit are")
 
     def to_scipy(self) -> Any:
-        """Composed distributions have no family in SciPy: TypeError."""
-        raise TypeError(f"{self!r} has no family in SciPy; compose there, of the parts' to_scipy()")
+        """Hand the distribution to SciPy, as a frozen one of `scipy.stats` without shapes that calls our functions.
+
+        Returns
+        -------
+        scipy.stats.rv_frozen
+
+        Raises
+        ------
+        TypeError
+            For a batch of distributions.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Gamma, Mixture, Normal
+        >>> d = Mixture([Normal(), Gamma(2.0, scale=3.0)], weights=[0.25, 0.75])
+        >>> float(d.to_scipy().cdf(1.0).round(6))
+        0.243805
+        """
+        if self.batch_shape:
+            raise TypeError(f"a batch of shape {self.batch_shape} has no counterpart in SciPy; hand them over singly")
+        return _scipy_class(self)()()
+
+
+def _scipy_class(d):
+    """A class of `rv_continuous` of one distribution."""
+    from scipy import stats
+
+    def made(self, **options):
+        low, high = map(float, d.support())
+        stats.rv_continuous.__init__(self, a=low, b=high, name=d.family or "composed")
+
+    def stats_of(self, moments="mvsk"):
+        return d.mean(), d.var(), d.skewness() if "s" in moments else None, d.kurtosis() if "k" in moments else None
+
+    def rvs_of(self, size=None, random_state=None):
+        return d.rvs(size, rng=int.from_bytes(random_state.bytes(8), "little"), device="cpu")
+
+    def on_x(name):
+        return lambda self, x: getattr(d, name)(x)
+
+    methods: dict[str, Any] = {f"_{n}": on_x(n) for n in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
+    methods |= {"__init__": made, "_rvs": rvs_of, "_stats": stats_of, "_entropy": lambda self: d.entropy()}
+    methods |= {"__reduce__": lambda self: (_scipy_instance, (d,)), "__doc__": f"{d!r} for scipy.stats."}
+    return type(f"numbastats_{d.family}", (stats.rv_continuous,), methods)
+
+
+def _scipy_instance(d):
+    return _scipy_class(d)()
 
 
 class _Where(dict):

@@ -1195,6 +1195,57 @@ def fit_many(  # noqa: PLR0913
         return _by_method(method, series, plan, (weights, fixed, truncated, zeros), where, workers, shown)
 
 
+class _WeightedFits:
+    """Fits of a family to one series with many sets of weights, the M-steps of mixtures: they warn of nothing.
+
+    Attributes
+    ----------
+    cls : type
+    fixed : dict
+        Numbers by name.
+    free : tuple of str
+        Names of the parameters that are estimated.
+    positive : tuple of bool
+        Which of them are positive.
+    settled : tuple of str
+        Those of them that are an end of the support, where the likelihood jumps.
+    lower, upper : float
+        Ends of the support, as far as no free parameter moves them.
+    """
+
+    def __init__(self, family, fixed):
+        self.cls = class_of(family)
+        self.fixed = _numbers(fixed, self.cls)
+        if not all(map(math.isfinite, (v for name, v in self.fixed.items() if name not in ("lower", "upper")))):
+            raise ValueError(f"fixed={fixed!r} must hold numbers")
+        likelihood = self.cls._likelihood
+        loc, scale = self.fixed.get("loc", 0.0), self.fixed.get("scale", 1.0)
+        self.lower = loc if likelihood is not None and likelihood.shifts else -math.inf
+        self.upper = loc + scale if likelihood is not None and likelihood.bounded else math.inf
+        self._plan, self.free, self.positive, self.settled = None, (), (), ()
+        if not set(self.cls.names) <= set(self.fixed):
+            self._plan = _plan(self.cls, self.fixed)
+            self.free = tuple(n for n, v in zip(self._plan.names, self._plan.known, strict=True) if math.isnan(v))
+            self.fixed = {n: v for n, v in zip(self._plan.names, self._plan.known, strict=True) if v == v} | self.fixed
+            self.positive = tuple(name in self.cls._positive for name in self.free)
+            if self._plan.by_likelihood and likelihood.settles:
+                self.settled = likelihood.settled(self._plan.values[-4:-2])
+
+    def __call__(self, x, weights, workers):
+        """Parameters by name for every row of `weights` (S, n), and whether they are there."""
+        S, n = weights.shape
+        known = {name: np.full(S, v) for name, v in self.fixed.items()}
+        if not self.free:
+            return known, np.ones(S, bool)
+        series = _Series(np.tile(x, S), weights.reshape(-1), np.arange(S + 1, dtype=np.int64) * n, (S,), None)
+        params, _, _, status = _estimates(series, self._plan, False, "cpu", workers)
+        return dict(zip(self._plan.names, params.T, strict=True)) | known, status <= k.DEGENERATE
+
+    def distribution(self, params):
+        """The distributions of parameters by name."""
+        return distribution_of(self.cls, params)
+
+
 def fitted(cls, x, axis, options):
     """The distribution of a class with the parameters of a fit, or of many."""
     if cls.family == "stable":
@@ -1203,6 +1254,7 @@ def fitted(cls, x, axis, options):
 
 
 Distribution._fitted = staticmethod(fitted)
+Distribution._weighted_fits = _WeightedFits
 
 
 def _is_maximum(cls, status):

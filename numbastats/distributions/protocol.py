@@ -95,6 +95,7 @@ class Distribution:
     _shape: Callable[..., Any]  # skewness and excess kurtosis
     _entropy: Callable[..., Any]  # of the standard form
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
+    _weighted_fits: ClassVar[Callable[..., Any]]  # of a class and fixed parameters; set by `fitting`
     _linear: ClassVar[Callable[..., Any]]  # the distribution of shift + factor X; set by `composition`
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import math
 
 import numpy as np
@@ -23,9 +24,12 @@ from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = [
+    "FITTED",
     "KINDS",
+    "REFUSED",
     "Data",
     "Options",
+    "Status",
     "Values",
     "arrange",
     "column",
@@ -48,7 +52,6 @@ __all__ = [
     "weighted_values",
 ]
 
-OUT_OF_SUPPORT, EMPTY, NONFINITE = 6, 7, 8
 PASS = 15.0  # nanoseconds that an observation takes with a component in a pass of a climb
 PASSES, LAUNCHES = 40, 70.0  # of a climb, and 10 passes of each start; kernels on a GPU, two for each round
 KINDS = {
@@ -58,6 +61,37 @@ KINDS = {
     "kmeans++": (KMEANS_CUTS,),
 }
 METHODS = {"newton": c.NEWTON, "squarem": c.SQUAREM, "em": c.EM, "bulkem": c.BULKEM}
+
+
+class Status(enum.IntEnum):
+    """How a fit ended; the first four numbers are those of the kernels."""
+
+    OK, MAX_ITER, NOT_CERTIFIED, DEGENERATE = c.OK, c.MAX_ITER, c.NOT_CERTIFIED, c.DEGENERATE
+    INADMISSIBLE, TOO_FEW, OUT_OF_SUPPORT, EMPTY, NONFINITE, STOPPED = range(4, 10)
+
+    @property
+    def meaning(self):
+        """The sentence for it."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Status.OK: "local maximum, certified",
+    Status.MAX_ITER: "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
+    "method='squarem' may go further; the best point is returned",
+    Status.NOT_CERTIFIED: "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer "
+    "components will do, or components so far apart in scale that double precision does not resolve them",
+    Status.DEGENERATE: "every start collapsed onto too few values; try fewer components, more starts or a prior",
+    Status.INADMISSIBLE: "a certified local maximum exists, but it has a component narrower than min_sd_ratio or smaller than "
+    "min_count",
+    Status.TOO_FEW: "too few distinct values for this number of components",
+    Status.OUT_OF_SUPPORT: "values outside the support of the family",
+    Status.EMPTY: "no observation left",
+    Status.NONFINITE: "infinite values or invalid weights, or results beyond the range of double precision",
+    Status.STOPPED: "stopped by the callback",
+}
+FITTED = (Status.OK, Status.MAX_ITER, Status.NOT_CERTIFIED, Status.INADMISSIBLE)  # there are parameters
+REFUSED = (Status.TOO_FEW, Status.OUT_OF_SUPPORT, Status.EMPTY, Status.NONFINITE)  # the data cannot be fitted
 
 
 # --- options of a fit ------------------------------------------------------------------------------------------------------
@@ -524,7 +558,7 @@ def arrange(values, family, threads=1) -> Data:
     if bad_weight is not None:
         flag(
             bad_weight,
-            NONFINITE,
+            Status.NONFINITE,
             "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
         )
     clean = not family.discrete and _all_within(x, family.minimum, threads)
@@ -532,12 +566,12 @@ def arrange(values, family, threads=1) -> Data:
     if not clean:
         drop, infinite = np.isnan(x), np.isinf(x)
         outside = family.outside(np.where(drop | infinite, max(1.0, family.minimum), x))
-        flag(infinite, NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
+        flag(infinite, Status.NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
         sign = ">=" if family.closed else ">"
         rule = "whole numbers >= 0" if family.discrete else f"values {sign} {family.minimum:g}"
         flag(
             outside & ~drop & ~infinite,
-            OUT_OF_SUPPORT,
+            Status.OUT_OF_SUPPORT,
             f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
         )
     dropped = np.zeros(D, np.int64)
@@ -549,7 +583,7 @@ def arrange(values, family, threads=1) -> Data:
         off = np.concatenate([[0], np.cumsum(np.diff(off) - dropped)]).astype(np.int64)
     for d in np.nonzero(np.diff(off) == 0)[0]:
         if status[d] == 0:
-            status[d] = EMPTY
+            status[d] = Status.EMPTY
             notes[int(d)] = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
     if status.any():  # only usable data sets go on
         lengths = np.where(status == 0, np.diff(off), 0)
@@ -560,8 +594,8 @@ def arrange(values, family, threads=1) -> Data:
     lengths = np.diff(off)
     if values.unit:
         w = None
-    if family.transform in ("half_square", "square", "power"):  # powers of extreme values would overflow
-        degree = family.constant if family.transform == "power" else 2.0
+    degree = family.degree
+    if degree != 1.0:  # powers of extreme values would overflow
         before = _powers(x, off, limit=int(1022 / max(1.0, degree)))
         y = family.forward(x * np.repeat(before, lengths))
         power, factor = np.ones(D), before**degree

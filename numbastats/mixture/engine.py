@@ -15,7 +15,7 @@ from numbastats._core import launch, slabs
 from numbastats._core.parallel import in_threads, mapped, worker_count
 from numbastats._core.random import Purpose, stream_word
 from numbastats.mixture import kernels as k
-from numbastats.mixture.arguments import KINDS, Options, arrange
+from numbastats.mixture.arguments import FITTED, KINDS, Options, Status, arrange
 from numbastats.mixture.criteria import criteria, free_parameters
 from numbastats.mixture.density import latent_numbers
 from numbastats.mixture.families import Family, excess
@@ -475,8 +475,8 @@ class Job:
         out["status"] = np.where(data.status != 0, data.status, out["status"]).astype(np.int8)
         notes |= data.notes
         for d in np.nonzero(unusable(out, family, values.dtype))[0]:
-            out["status"][d], notes[int(d)] = 8, _BEYOND.format(values.dtype)
-        lost = (data.status != 0) | np.isin(out["status"], (3, 5, 8))
+            out["status"][d], notes[int(d)] = Status.NONFINITE, _BEYOND.format(values.dtype)
+        lost = (data.status != 0) | np.isin(out["status"], (Status.DEGENERATE, Status.TOO_FEW, Status.NONFINITE))
         for name in ("weights", "centres", "params"):
             out[name][lost] = np.nan
         out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in notes.items()}
@@ -511,7 +511,7 @@ class Job:
         """Which number of components each data set gets: as prescribed, or by the criterion among admissible fits."""
         if self.per_set is not None:
             return np.searchsorted(self.candidates, self.per_set[lo : lo + len(values)])
-        kept = np.stack([r.keeps & np.isin(r.status, (0, 1, 2)) for r in results], axis=1)
+        kept = np.stack([r.keeps & (r.status <= Status.NOT_CERTIFIED) for r in results], axis=1)
         pick = np.argmin(np.where(kept, values, math.inf), axis=1)
         none = ~kept.any(axis=1)
         grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
@@ -526,11 +526,11 @@ class Job:
             for K, r, value in zip(self.candidates, results, values[d], strict=True):
                 if value < best:
                     passed.append(f"{K} (status {r.status[d]}, {self.options.criterion} lower by {best - value:.4g})")
-                elif r.status[d] == c.DEGENERATE and results[pick[d]].status[d] != c.DEGENERATE:
+                elif r.status[d] == Status.DEGENERATE and results[pick[d]].status[d] != Status.DEGENERATE:
                     passed.append(f"{K} (status {r.status[d]}, every start collapsed)")
             if passed:
                 notes[d] = f"numbers of components passed over: {', '.join(passed)}"
-            elif results[pick[d]].status[d] in (1, 2, 4):
+            elif results[pick[d]].status[d] in FITTED[1:]:
                 notes[d] = "no number of components has an admissible certified fit of as good a criterion"
         return notes
 
@@ -562,7 +562,7 @@ def _kept(r, p):
     """Start parameters and outcomes in the units of y."""
     first, owner, start, points, outcome = r.starts
     D, R, _, K = first.shape
-    loglik, status = np.full((D, R), np.nan), np.full((D, R), 3, np.int8)
+    loglik, status = np.full((D, R), np.nan), np.full((D, R), Status.DEGENERATE, np.int8)
     passes = np.zeros((D, R), np.int64)
     loglik[owner, start] = outcome["loglik"] + p.constant[owner]
     status[owner, start], passes[owner, start] = outcome["status"], outcome["passes"]
@@ -625,7 +625,7 @@ def assemble(parts, data, family, candidates, done):
         values[name] = joined(name, np.nan)
     for name in ("n_iter", "n_passes", "hits", "n_singular", "n_climbed", "n_starts", "n_used"):
         values[name] = joined(name, np.int64(0))
-    values["status"] = joined("status", np.int8(9))
+    values["status"] = joined("status", np.int8(Status.STOPPED))
     values["n_components"] = joined("n_components", np.int64(candidates[0]))
     values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
     mass = joined("mass", 1.0)
@@ -646,7 +646,7 @@ def assemble(parts, data, family, candidates, done):
     if parts and parts[0]["starts"]:
         for j, K in enumerate(candidates):
             starts[K] = {name: np.concatenate([part["starts"][j][name] for part in parts]) for name in parts[0]["starts"][j]}
-    values["converged"] = np.isin(values["status"], (0, 4))
+    values["converged"] = np.isin(values["status"], (Status.OK, Status.INADMISSIBLE))
     values["n_dropped"] = joined("dropped", np.int64(0))
     notes = {d: note for part in parts for d, note in part["notes"].items()}
     return dict(values, family=family.label, candidates=candidates, notes=notes, starts=starts)

@@ -18,7 +18,7 @@ from numbastats.mixture.arguments import column, draw_count
 from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
-from numbastats.mixture.results import MixtureDistribution, Seed
+from numbastats.mixture.results import MixtureDistribution, MixtureFit, Seed
 
 __all__ = ["Mixture"]
 
@@ -29,15 +29,16 @@ class Mixture(MixtureDistribution, Estimator):
     Parameters
     ----------
     n_components : int, or range or tuple of candidates
-    family : str or tuple
-        Required by `fit`: one of the families of `fit_many`.
+    family : str, type, tuple or list
+        Required by `fit`: what the function `fit` takes.
     n_init, method, tol, max_iter, prior, criterion, se, rng, device, workers
         As in `fit_many`.
 
     Attributes
     ----------
     weights_, centres_, params_ : numpy.ndarray, shape (K,)
-        As in `MixtureFit`, which has names for them and the means of x, too: `result_`.
+        As in `MixtureFit`, which has names for them and the means of x, too: `result_`. Where `result_` is a
+        `ComponentsFit`, `weights_` alone; it has `components`.
     means_ : numpy.ndarray, shape (K,)
         Of families whose centres are the means of x.
     n_components_ : int
@@ -46,7 +47,7 @@ class Mixture(MixtureDistribution, Estimator):
     converged_ : bool
     n_iter_, status_, n_features_in_ : int
     message_ : str
-    result_ : MixtureFit
+    result_ : MixtureFit or ComponentsFit
 
     Examples
     --------
@@ -64,7 +65,7 @@ class Mixture(MixtureDistribution, Estimator):
         self,
         n_components: int | Sequence[int] = 2,
         *,
-        family: str | tuple[str, float] | None = None,
+        family: str | type | tuple | list | None = None,
         n_init: int | None = None,
         method: Literal["newton", "squarem", "em", "bulkem"] = "newton",
         tol: float = 1e-9,
@@ -109,7 +110,9 @@ class Mixture(MixtureDistribution, Estimator):
         if r.status != 0 and np.size(self.n_components) == 1:  # of candidates `fit` has warned
             warn(f"status {r.status}: {r.message}", ConvergenceWarning)
         self.result_, self.n_features_in_ = r, 1
-        self.weights_, self.centres_, self.params_, self.n_components_ = r.weights, r.centres, r.params, r.n_components
+        self.weights_, self.n_components_ = r.weights, r.n_components
+        if isinstance(r, MixtureFit):
+            self.centres_, self.params_ = r.centres, r.params
         self.loglik_, self.converged_, self.n_iter_ = r.loglik, r.converged, r.n_iter
         self.status_, self.message_ = r.status, r.message
         total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
@@ -128,8 +131,11 @@ class Mixture(MixtureDistribution, Estimator):
         """Means of the components, of families whose centres are the means of x."""
         return self._fitted().means
 
-    def _distribution(self):
-        return self._fitted()._distribution()
+    def _of(self, name, *args, **options):
+        return self._fitted()._of(name, *args, **options)
+
+    def _moments(self):
+        return self._fitted()._moments()
 
     def _place(self, device, workers):
         return dict(device=device or self.device, workers=self.workers if workers is None else workers)
@@ -245,7 +251,8 @@ class Mixture(MixtureDistribution, Estimator):
 
     def _criterion(self, X, price):
         scores = self._scores(X)
-        free = free_parameters(family_of(self.result_.family), self.n_components_)
+        r = self.result_
+        free = free_parameters(family_of(r.family), r.n_components) if isinstance(r, MixtureFit) else r.n_free
         return float(price(scores.size) * free - 2.0 * np.sum(scores))
 
     def bic(self, X: ArrayLike) -> float:

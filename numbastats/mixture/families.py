@@ -4,13 +4,88 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["FAMILIES", "Family", "count_base", "excess", "family_of", "log_ratio", "poisson_base"]
+__all__ = ["FAMILIES", "Family", "Name", "count_base", "excess", "family_of", "log_ratio", "names_distributions", "poisson_base"]
+
+Name: TypeAlias = Literal[
+    "normal",
+    "gaussian",
+    "inverse_gaussian",
+    "gamma",
+    "lognormal",
+    "inverse_gamma",
+    "reciprocal_inverse_gaussian",
+    "exponential",
+    "poisson",
+    "geometric",
+    "rayleigh",
+    "maxwell",
+    "student_t",
+    "skew_normal",
+    "negative_binomial",
+    "half_normal",
+]  # the type checker takes no words from FAMILIES
+
+
+class Transform(NamedTuple):
+    """y = g(x) with a constant c: functions of (x, c) or (y, c), and of c alone."""
+
+    centre: str  # what the mean of y is called
+    forward: Callable
+    backward: Callable
+    log_forward: Callable  # also where g(x) over- or underflows
+    jacobian: Callable  # (j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y
+    degree: Callable = lambda c: 1.0
+
+
+_LOG_2 = math.log(2.0)
+TRANSFORMS = {
+    "identity": Transform("mean", lambda x, c: x, lambda y, c: y, lambda x, c: np.log(x), lambda c: (0.0, 0.0, 0.0)),
+    "log": Transform(
+        "mean_log", lambda x, c: np.log(x), lambda y, c: np.exp(y), lambda x, c: np.log(np.log(x)), lambda c: (0.0, 0.0, -1.0)
+    ),
+    "reciprocal": Transform(
+        "mean_reciprocal", lambda x, c: 1.0 / x, lambda y, c: 1.0 / y, lambda x, c: -np.log(x), lambda c: (0.0, 2.0, 0.0)
+    ),
+    "half_square": Transform(
+        "mean_half_square",
+        lambda x, c: 0.5 * x * x,
+        lambda y, c: np.sqrt(2.0 * y),
+        lambda x, c: 2.0 * np.log(x) - _LOG_2,
+        lambda c: (0.5 * _LOG_2, 0.5, 0.0),
+        lambda c: 2.0,
+    ),
+    "square": Transform(
+        "mean_square",
+        lambda x, c: x * x,
+        lambda y, c: np.sqrt(y),
+        lambda x, c: 2.0 * np.log(x),
+        lambda c: (_LOG_2, 0.5, 0.0),
+        lambda c: 2.0,
+    ),
+    "power": Transform(
+        "mean_power",
+        lambda x, c: x**c,
+        lambda y, c: y ** (1.0 / c),
+        lambda x, c: c * np.log(x),
+        lambda c: (math.log(c), 1.0 - 1.0 / c, 0.0),
+        lambda c: c,
+    ),
+    "log_ratio": Transform(
+        "mean_log_ratio",
+        lambda x, c: np.log1p((x - c) / c),
+        lambda y, c: c * np.exp(y),
+        lambda x, c: np.log(np.log1p((x - c) / c)),
+        lambda c: (-math.log(c), 0.0, -1.0),
+    ),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,9 +100,7 @@ class Family:
     param : str
         Name of the second parameter, empty for families of one.
     transform : str
-        Name of g: identity, log, reciprocal, half_square, square, power, log_ratio.
-    jacobian : tuple of float
-        (j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y.
+        Name of g in `TRANSFORMS`.
     shape : float
         Fixed shape of a gamma base.
     constant : float
@@ -43,7 +116,6 @@ class Family:
     base: int
     param: str = ""
     transform: str = "identity"
-    jacobian: tuple = (0.0, 0.0, 0.0)
     shape: float = 1.0
     constant: float = 1.0
     code: int = -1
@@ -63,7 +135,7 @@ class Family:
     @property
     def parameters(self):
         """Names of a component's parameters: the first is a mean, of x or of what the transform makes of x."""
-        centre = "location" if self.third else _CENTRES[self.transform]
+        centre = "location" if self.third else TRANSFORMS[self.transform].centre
         return tuple(filter(None, (centre, self.param, self.third)))
 
     @property
@@ -82,61 +154,19 @@ class Family:
         return self.transform == "identity" and not self.third
 
     def component_means(self, m, p):
-        """Means of x from the parameters, infinite where the mean is."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            if self.code == lat.STUDENT_T:
-                df = p[..., 1, :]
-                return np.where(df > 1.0, m, np.where(np.isnan(df), df, math.inf))
-            if self.code == lat.SKEW_NORMAL:
-                return m + p[..., 0, :] * _skew_shift(p[..., 1, :])
-            if self.transform == "identity":
-                return m.copy()
-            if self.transform == "log":
-                return np.exp(m + 0.5 * p)
-            if self.transform == "reciprocal":
-                if self.base == fam.INVERSE_GAUSSIAN:
-                    return 1.0 / m + 1.0 / p
-                return np.where(p > 1.0, p / (p - 1.0) / m, np.where(np.isnan(p), p, math.inf))
-            if self.transform == "log_ratio":
-                return np.where(m < 1.0, self.constant / (1.0 - m), np.where(np.isnan(m), m, math.inf))
-        power = 1.0 / (self.constant if self.transform == "power" else 2.0)
-        size = m / self.shape * (2.0 if self.transform == "half_square" else 1.0)
-        return size**power * math.exp(math.lgamma(self.shape + power) - math.lgamma(self.shape))
+        """Means of x from the parameters that results have, infinite where the mean is."""
+        return self.moments(m, p)[0]
 
-    def component_variances(self, m, p):
-        """Variances of x from the parameters, infinite where the variance or the mean is."""
+    def moments(self, m, p):
+        """Means and variances of x from the parameters that results have, infinite where these are."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            mean = self.component_means(m, p)
-            if self.code == lat.STUDENT_T:
-                scale, df = p[..., 0, :], p[..., 1, :]
-                return np.where(df > 2.0, scale * scale * (df / (df - 2.0)), np.where(np.isnan(df), df, math.inf))
-            if self.code == lat.SKEW_NORMAL:
-                scale, s = p[..., 0, :], p[..., 1, :]
-                return scale * scale * ((1.0 + (1.0 - 2.0 / math.pi) * (s * s)) / (1.0 + s * s))
-            if self.code == lat.NEGATIVE_BINOMIAL:
-                return m + m * (m / p)
-            if self.transform == "identity":
-                return p.copy() if self.base == fam.GAUSSIAN else m * self._variance_over_mean(m, p)
-            if self.transform == "log":
-                return mean * mean * np.expm1(p)
-            if self.transform == "reciprocal":
-                if self.base == fam.INVERSE_GAUSSIAN:
-                    return (1.0 / m + 2.0 / p) / p
-                return np.where(p > 2.0, mean * mean / (p - 2.0), np.where(np.isnan(p), p, math.inf))
-            if self.transform == "log_ratio":
-                return np.where(m < 0.5, mean * mean * (m * m) / (1.0 - 2.0 * m), np.where(np.isnan(m), m, math.inf))
-        power = 1.0 / (self.constant if self.transform == "power" else 2.0)
-        return mean * mean * math.expm1(_second_difference(self.shape, power))
-
-    def _variance_over_mean(self, m, p):
-        """Of a base family of positive numbers or counts."""
-        if self.base == fam.INVERSE_GAUSSIAN:
-            return m / p * m
-        if self.base == fam.GAMMA:
-            return m / p
-        if self.base == fam.FIXED_GAMMA:
-            return m / self.shape
-        return np.ones_like(m) if self.base == fam.POISSON else 1.0 + m
+            if self.discrete:
+                size = p if self.latent else {fam.POISSON: math.inf, fam.GEOMETRIC: 1.0}[self.base]
+                return m.copy(), m + m * (m / size)
+            if self.name == "reciprocal_inverse_gaussian":
+                return 1.0 / m + 1.0 / p, (1.0 / m + 2.0 / p) / p
+            d = self.component(m, np.moveaxis(p, -2, 0) if self.third else p)
+            return np.asarray(d.mean()), np.asarray(d.var())
 
     @property
     def two(self):
@@ -173,59 +203,29 @@ class Family:
     @property
     def closed(self):
         """Whether the density at the minimum is positive and finite, whatever the mean: it goes with y^(shape - 1/degree)."""
-        degree = {"half_square": 2.0, "square": 2.0, "power": self.constant}.get(self.transform, 1.0)
-        return self.base == fam.FIXED_GAMMA and degree * self.shape == 1.0
+        return self.base == fam.FIXED_GAMMA and self.degree * self.shape == 1.0
 
     def log_forward(self, x):
         """log g(x), also where g(x) over- or underflows."""
-        if self.transform == "identity":
-            return np.log(x)
-        if self.transform == "reciprocal":
-            return -np.log(x)
-        if self.transform == "half_square":
-            return 2.0 * np.log(x) - math.log(2.0)
-        if self.transform == "square":
-            return 2.0 * np.log(x)
-        if self.transform == "power":
-            return self.constant * np.log(x)
-        return np.log(self.forward(x))
+        return TRANSFORMS[self.transform].log_forward(x, self.constant)
 
     def forward(self, x):
         """y = g(x)."""
-        if self.transform == "identity":
-            return x
-        if self.transform == "log":
-            return np.log(x)
-        if self.transform == "reciprocal":
-            return 1.0 / x
-        if self.transform == "half_square":
-            return 0.5 * x * x
-        if self.transform == "square":
-            return x * x
-        if self.transform == "power":
-            return x**self.constant
-        return np.log1p((x - self.constant) / self.constant)
+        return TRANSFORMS[self.transform].forward(x, self.constant)
 
     def backward(self, y):
         """x = g^-1(y)."""
-        if self.transform == "identity":
-            return y
-        if self.transform == "log":
-            return np.exp(y)
-        if self.transform == "reciprocal":
-            return 1.0 / y
-        if self.transform == "half_square":
-            return np.sqrt(2.0 * y)
-        if self.transform == "square":
-            return np.sqrt(y)
-        if self.transform == "power":
-            return y ** (1.0 / self.constant)
-        return self.constant * np.exp(y)
+        return TRANSFORMS[self.transform].backward(y, self.constant)
 
     @property
-    def decreasing(self):
-        """Whether g falls."""
-        return self.transform == "reciprocal"
+    def jacobian(self):
+        """(j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y."""
+        return TRANSFORMS[self.transform].jacobian(self.constant)
+
+    @property
+    def degree(self):
+        """The power of x that g is, 1 for what is none."""
+        return TRANSFORMS[self.transform].degree(self.constant)
 
     def parameter(self, v):
         """The second parameter from the dispersion; the inverse map is the same function."""
@@ -234,7 +234,7 @@ class Family:
     def params_of(self, rows):
         """What users call `params`, (K,) or (2, K), from the rows (..., K) of the kernels after the centre."""
         if self.third:
-            return np.stack([np.sqrt(rows[0]), rows[1]], axis=-2)
+            return np.stack([np.sqrt(rows[0]), rows[1]], axis=-2 if np.ndim(rows[0]) else 0)
         return rows[0] if self.latent else self.parameter(rows[0])
 
     def rows_of(self, params):
@@ -259,32 +259,32 @@ class Family:
         return np.stack([par[:, :, 0], m, np.broadcast_to(np.array([1.0, 4.0, 16.0])[turn % 3] * (0.5 + m), v.shape)], axis=2)
 
     def component(self, m, p):
-        """One component as a distribution of `numbastats.distributions`."""
-        from numbastats import distributions as D
-
-        make = {
-            "normal": lambda: D.Normal(m, math.sqrt(p)),
-            "inverse_gaussian": lambda: D.InverseGaussian(m, p),
-            "gamma": lambda: (
-                D.Gamma(self.shape, scale=m / self.shape) if self.base == fam.FIXED_GAMMA else D.Gamma(p, scale=m / p)
-            ),
-            "lognormal": lambda: D.Lognormal(math.sqrt(p), scale=math.exp(m)),
-            "inverse_gamma": lambda: D.InverseGamma(p, scale=p / m),
-            "exponential": lambda: D.Exponential(scale=m),
-            "rayleigh": lambda: D.Rayleigh(scale=math.sqrt(m)),
-            "maxwell": lambda: D.Maxwell(scale=math.sqrt(m / 3.0)),
-            "half_normal": lambda: D.HalfNormal(scale=math.sqrt(m)),
-            "student_t": lambda: D.StudentT(p[1], m, p[0]),
-            "skew_normal": lambda: D.SkewNormal(p[1], m, p[0]),
-            "weibull": lambda: D.Weibull(self.constant, scale=m ** (1.0 / self.constant)),
-            "pareto": lambda: D.Pareto(1.0 / m, scale=self.constant),
-        }.get(self.name)
+        """One component as a distribution of `numbastats.distributions`, of the parameters that results have."""
+        make = _COMPONENTS.get(self.name)
         if make is None:
             raise TypeError(
                 f"family={self.label!r} has no class in numbastats.distributions; the fit's own pdf, cdf, ppf and rvs are those "
                 "of the mixture"
             )
-        return make()
+        from numbastats import distributions
+
+        return make(distributions, self, m, p)
+
+    def components(self, par):
+        """Components of parameters (rows, ...), as the kernels have them, as one distribution."""
+        params = self.params_of(par[2:]) if self.two else par[2]
+        return self.component(par[1], np.moveaxis(params, -2, 0) if self.third and params.ndim > 1 else params)
+
+    def mixture(self, par):
+        """The mixture of parameters (rows, K), as the kernels have them, as a distribution of `numbastats.distributions`."""
+        from numbastats.distributions import Mixture
+
+        return Mixture([self.components(p) for p in par.T], par[0])
+
+    @property
+    def tabled(self):
+        """Whether many quantiles come from a table; next to a finite end of the support that has no digits to spare."""
+        return self.name in _COMPONENTS and self.minimum <= 0.0
 
     def logit_size(self, m, v, c):
         """Size of the terms A and B t1 + C t2 about the centre c, whose difference is a component's logit, or of its rounding."""
@@ -304,7 +304,6 @@ class Family:
         return e / m / v + 1.0 / np.sqrt(v)
 
 
-_LOG_2 = math.log(2.0)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG_BASE = {
     fam.INVERSE_GAUSSIAN: (-1.5, -_HALF_LOG_2PI),
@@ -312,14 +311,20 @@ _LOG_BASE = {
     fam.GAMMA: (-1.0, 0.0),
     fam.FIXED_GAMMA: (-1.0, 0.0),
 }
-_CENTRES = {
-    "identity": "mean",
-    "log": "mean_log",
-    "reciprocal": "mean_reciprocal",
-    "half_square": "mean_half_square",
-    "square": "mean_square",
-    "power": "mean_power",
-    "log_ratio": "mean_log_ratio",
+_COMPONENTS = {  # made of numbastats.distributions, a family and the parameters that results have
+    "normal": lambda D, f, m, p: D.Normal(m, np.sqrt(p)),
+    "inverse_gaussian": lambda D, f, m, p: D.InverseGaussian(m, p),
+    "gamma": lambda D, f, m, p: (lambda a: D.Gamma(a, scale=m / a))(f.shape if f.base == fam.FIXED_GAMMA else p),
+    "lognormal": lambda D, f, m, p: D.Lognormal(np.sqrt(p), scale=np.exp(m)),
+    "inverse_gamma": lambda D, f, m, p: D.InverseGamma(p, scale=p / m),
+    "exponential": lambda D, f, m, p: D.Exponential(scale=m),
+    "rayleigh": lambda D, f, m, p: D.Rayleigh(scale=np.sqrt(m)),
+    "maxwell": lambda D, f, m, p: D.Maxwell(scale=np.sqrt(m / 3.0)),
+    "half_normal": lambda D, f, m, p: D.HalfNormal(scale=np.sqrt(m)),
+    "student_t": lambda D, f, m, p: D.StudentT(p[1], m, p[0]),
+    "skew_normal": lambda D, f, m, p: D.SkewNormal(p[1], m, p[0]),
+    "weibull": lambda D, f, m, p: D.Weibull(f.constant, scale=m ** (1.0 / f.constant)),
+    "pareto": lambda D, f, m, p: D.Pareto(1.0 / m, scale=f.constant),
 }
 FAMILIES = {
     f.name: f
@@ -327,20 +332,35 @@ FAMILIES = {
         Family("inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda"),
         Family("normal", fam.GAUSSIAN, "variance"),
         Family("gamma", fam.GAMMA, "shape"),
-        Family("lognormal", fam.GAUSSIAN, "variance_log", "log", (0.0, 0.0, -1.0)),
-        Family("inverse_gamma", fam.GAMMA, "shape", "reciprocal", (0.0, 2.0, 0.0)),
-        Family("reciprocal_inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda", "reciprocal", (0.0, 2.0, 0.0)),
+        Family("lognormal", fam.GAUSSIAN, "variance_log", "log"),
+        Family("inverse_gamma", fam.GAMMA, "shape", "reciprocal"),
+        Family("reciprocal_inverse_gaussian", fam.INVERSE_GAUSSIAN, "lambda", "reciprocal"),
         Family("exponential", fam.FIXED_GAMMA),
         Family("poisson", fam.POISSON),
         Family("geometric", fam.GEOMETRIC),
-        Family("rayleigh", fam.FIXED_GAMMA, "", "half_square", (0.5 * _LOG_2, 0.5, 0.0)),
-        Family("maxwell", fam.FIXED_GAMMA, "", "square", (_LOG_2, 0.5, 0.0), 1.5),
+        Family("rayleigh", fam.FIXED_GAMMA, "", "half_square"),
+        Family("maxwell", fam.FIXED_GAMMA, "", "square", 1.5),
         Family("student_t", fam.GAUSSIAN, "scale", code=lat.STUDENT_T, third="df"),
         Family("skew_normal", fam.GAUSSIAN, "scale", code=lat.SKEW_NORMAL, third="shape"),
         Family("negative_binomial", fam.POISSON, "size", code=lat.NEGATIVE_BINOMIAL),
-        Family("half_normal", fam.FIXED_GAMMA, "", "square", (_LOG_2, 0.5, 0.0), 0.5),
+        Family("half_normal", fam.FIXED_GAMMA, "", "square", 0.5),
     )
 }
+
+
+def names_distributions(family):
+    """Whether the components are distributions of `numbastats.distributions` that have no passes of their own here."""
+    if isinstance(family, type):
+        return _own_name(family) is None
+    if isinstance(family, tuple):
+        return len(family) == 2 and isinstance(family[1], Mapping)
+    return isinstance(family, list) or (isinstance(family, str) and family not in FAMILIES and family != "gaussian")
+
+
+def _own_name(cls):
+    """The family whose components are distributions of a class of the library, None if there is none."""
+    name = getattr(cls, "family", None)
+    return name if name in FAMILIES and cls.__module__.startswith("numbastats.distributions.") else None
 
 
 def family_of(family) -> Family:
@@ -349,19 +369,26 @@ def family_of(family) -> Family:
         f"one of {', '.join(map(repr, FAMILIES))} ('gaussian' is 'normal'), or ('weibull', shape), ('pareto', minimum), "
         "('gamma', shape) with a positive constant"
     )
+    if names_distributions(family):
+        raise ValueError(
+            f"family={family!r} is not known here; `fit` and `Mixture` take every class of numbastats.distributions, for "
+            f"one data set, and the fit's `distribution` has its functions. Use {known}"
+        )
     if family is None:
         raise TypeError(f"family is missing: name the distribution of the components, as in family='normal'. Use {known}")
     if isinstance(family, Family):
         return family
+    if isinstance(family, type):
+        family = _own_name(family) or family
     if isinstance(family, str) and family == "gaussian":
         family = "normal"
     if isinstance(family, tuple) and len(family) == 2 and isinstance(family[0], str):
         name, value = family[0], float(family[1])
         if name in ("weibull", "pareto", "gamma") and 0.0 < value < math.inf:
             if name == "weibull":
-                return Family(name, fam.FIXED_GAMMA, "", "power", (math.log(value), 1.0 - 1.0 / value, 0.0), 1.0, value)
+                return Family(name, fam.FIXED_GAMMA, "", "power", 1.0, value)
             if name == "pareto":
-                return Family(name, fam.FIXED_GAMMA, "", "log_ratio", (-math.log(value), 0.0, -1.0), 1.0, value)
+                return Family(name, fam.FIXED_GAMMA, "", "log_ratio", 1.0, value)
             return Family(name, fam.FIXED_GAMMA, "", shape=value)
     elif isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]
@@ -371,15 +398,6 @@ def family_of(family) -> Family:
 def _skew_shift(s):
     """Mean of the standard skew-normal distribution of shape s: delta sqrt(2/pi)."""
     return math.sqrt(2.0 / math.pi) * (s / np.sqrt(1.0 + s * s))
-
-
-def _second_difference(a, h):
-    """log Gamma(a + 2 h) - 2 log Gamma(a + h) + log Gamma(a), also where h is small: 1e-13 relative."""
-    from scipy.special import polygamma
-
-    if h > 0.05 * (a + h):
-        return math.lgamma(a + 2.0 * h) - 2.0 * math.lgamma(a + h) + math.lgamma(a)
-    return float(sum(2.0 * h**n / math.factorial(n) * polygamma(n - 1, a + h) for n in (2, 4, 6, 8, 10, 12)))
 
 
 def log_ratio(y, m):

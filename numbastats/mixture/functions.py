@@ -19,6 +19,8 @@ from numbastats.mixture.tails import probability, quantile
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
 
+_MANY = 20_000  # quantiles that are worth a table
+
 
 def _by_slabs(function, x, *width):
     """A function of (n,) doubles applied to slabs of x, whose temporary arrays take little beside x and the result."""
@@ -292,6 +294,17 @@ def sf(
     return _by_slabs(lambda part: probability(part, family, par, True), x)
 
 
+def _quantiles(name, q, weights, centres, params, family):
+    """Quantiles: each by itself, or of many by the table of the distribution that the mixture is."""
+    family, par = mixture_of(weights, centres, params, family)
+    q, dtype = values_of(q)
+    if q.size >= _MANY and family.tabled:
+        found = getattr(family.mixture(par), name)(q)
+    else:
+        found = quantile(q, family, par, dtype, of_upper=name == "isf")
+    return found.astype(dtype)[()]
+
+
 @of_blocks
 @of_host
 def ppf(
@@ -302,7 +315,7 @@ def ppf(
     *,
     family: str | tuple[str, float] | None = None,
 ) -> NDArray:
-    """Mixture quantile function: inverts the distribution function to its last bits.
+    """Mixture quantile function: inverts the distribution function to its last bits, of many values to 1e-12.
 
     Parameters
     ----------
@@ -321,15 +334,20 @@ def ppf(
     TypeError, ValueError
         As `logpdf`.
 
+    Notes
+    -----
+    From 20,000 values on they come from a table of the distribution that the mixture is, of families that
+    `numbastats.distributions` has (but Pareto ones): it takes 0.05 s to make, is kept, and gives a value in some 20 ns
+    instead of 5 us. Values that it does not reach, below 1e-16 or so, come from Newton's method. Errors of 1e-12 relative to the
+    quantile, or to the scale next to 0.
+
     Examples
     --------
     >>> import numbastats as ns
     >>> round(float(ns.mixture.ppf(0.649145, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 4)
     1.0
     """
-    family, par = mixture_of(weights, centres, params, family)
-    q, dtype = values_of(q)
-    return quantile(q, family, par, dtype).astype(dtype)[()]
+    return _quantiles("ppf", q, weights, centres, params, family)
 
 
 @of_blocks
@@ -372,9 +390,7 @@ def isf(
     >>> round(float(ns.mixture.isf(1e-30, [0.3, 0.7], [1.0, 3.0], family="exponential")), 4)
     206.1626
     """
-    family, par = mixture_of(weights, centres, params, family)
-    q, dtype = values_of(q)
-    return quantile(q, family, par, dtype, of_upper=True).astype(dtype)[()]
+    return _quantiles("isf", q, weights, centres, params, family)
 
 
 @names_ours

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from numbastats.mixture.arguments import one_number
+from numbastats.mixture.arguments import FITTED, one_number
 from numbastats.mixture.fitting import fit_many
 
 __all__ = ["bulkem"]
@@ -110,7 +110,7 @@ def bulkem(
     if kept is not None:
         miss = np.abs(kept["loglik"] - batch.loglik[:, None])
         best = np.argmin(np.where(np.isnan(miss), np.inf, miss), axis=1)
-        found = np.nonzero(np.isin(batch.status, (0, 1, 2, 4)))[0]
+        found = np.nonzero(np.isin(batch.status, FITTED))[0]
         for name, values in first.items():
             values[found] = kept[name][found, best[found]]
     met = f"the log-likelihood changed by less than epsilon={epsilon:g}"

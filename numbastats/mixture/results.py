@@ -14,33 +14,15 @@ from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.results import Result, Table
 from numbastats.mixture import functions
+from numbastats.mixture.arguments import Status
 from numbastats.mixture.families import family_of
 
 if TYPE_CHECKING:
     from numbastats.distributions import Distribution
 
-__all__ = ["LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
+__all__ = ["ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
-
-STATUS = {
-    0: "local maximum, certified",
-    1: (
-        "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
-        "method='squarem' may go further; the best point is returned"
-    ),
-    2: (
-        "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer components will do, or "
-        "components so far apart in scale that double precision does not resolve them"
-    ),
-    3: "every start collapsed onto too few values; try fewer components, more starts or a prior",
-    4: "a certified local maximum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
-    5: "too few distinct values for this number of components",
-    6: "values outside the support of the family",
-    7: "no observation left",
-    8: "infinite values or invalid weights, or results beyond the range of double precision",
-    9: "stopped by the callback",
-}
 
 
 class _Components:
@@ -90,8 +72,8 @@ class _Components:
 class MixtureDistribution:
     """The fitted mixture as a distribution."""
 
-    def _distribution(self) -> dict[str, Any]:
-        """The arguments of the functions of `mixture`."""
+    def _of(self, name: str, *args: Any, **options: Any) -> Any:
+        """A function of the mixture, by its name in `mixture`."""
         raise NotImplementedError
 
     def _place(self, device, workers):
@@ -123,7 +105,7 @@ class MixtureDistribution:
         >>> round(float(fit.pdf(3.0)), 6), round(float(fit.cdf(3.0)), 6), round(float(fit.ppf(0.5)), 6)
         (0.122626, 0.632121, 2.079442)
         """
-        return functions.pdf(x, **self._distribution(), **self._place(device, workers))
+        return self._of("pdf", x, **self._place(device, workers))
 
     def logpdf(
         self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
@@ -140,7 +122,7 @@ class MixtureDistribution:
         -------
         array or scalar
         """
-        return functions.logpdf(x, **self._distribution(), **self._place(device, workers))
+        return self._of("logpdf", x, **self._place(device, workers))
 
     def cdf(self, x: ArrayLike) -> NDArray:
         """Distribution function of the fitted mixture, as `mixture.cdf`.
@@ -153,7 +135,7 @@ class MixtureDistribution:
         -------
         array or scalar
         """
-        return functions.cdf(x, **self._distribution())
+        return self._of("cdf", x)
 
     def sf(self, x: ArrayLike) -> NDArray:
         """Upper tail probability of the fitted mixture, as `mixture.sf`.
@@ -166,7 +148,7 @@ class MixtureDistribution:
         -------
         array or scalar
         """
-        return functions.sf(x, **self._distribution())
+        return self._of("sf", x)
 
     def ppf(self, q: ArrayLike) -> NDArray:
         """Quantile function of the fitted mixture, as `mixture.ppf`.
@@ -180,7 +162,7 @@ class MixtureDistribution:
         -------
         array or scalar
         """
-        return functions.ppf(q, **self._distribution())
+        return self._of("ppf", q)
 
     def isf(self, q: ArrayLike) -> NDArray:
         """Quantile from an upper tail probability, as `mixture.isf`: accurate for small q.
@@ -194,7 +176,7 @@ class MixtureDistribution:
         -------
         array or scalar
         """
-        return functions.isf(q, **self._distribution())
+        return self._of("isf", q)
 
     def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
         """Draws from the fitted mixture, as `mixture.rvs`.
@@ -208,7 +190,7 @@ class MixtureDistribution:
         -------
         array or scalar
         """
-        return functions.rvs(**self._distribution(), size=size, rng=rng)
+        return self._of("rvs", size=size, rng=rng)
 
     def mean(self) -> float:
         """Mean of x under the fitted mixture, the weighted mean of `MixtureFit.component_means`.
@@ -293,23 +275,64 @@ class MixtureDistribution:
             raise ValueError(f"confidence={confidence!r} is no probability; use numbers from 0 to 1, such as 0.95")
         return self.ppf(outside), self.isf(outside)
 
-    def _moments(self):
+    def _moments(self) -> tuple[float, float]:
         """Mean and variance of x."""
-        model = self._distribution()
-        family, w = family_of(model["family"]), model["weights"] / model["weights"].sum()
-        used = w > 0.0
-        w, m = w[used], model["centres"][used]
-        p = model["params"][..., used] if family.two else np.full(m.size, np.nan)
-        means, variances = family.component_means(m, p), family.component_variances(m, p)
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = float(w @ means)
-            if not np.isfinite(means).all() or np.isinf(variances).any():
-                return mean, math.inf
-            return mean, float(w @ (variances + (means - mean) ** 2))
+        raise NotImplementedError
+
+
+class _Classified:
+    """What a fit says of the components that values come from."""
+
+    _of: Any
+
+    def predict_proba(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Posterior probabilities of the components, as `mixture.responsibilities`.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers : optional
+            The options of every function: :doc:`/options`.
+
+        Returns
+        -------
+        array, shape ``(*x.shape, K)``
+            NaN for NaN and outside the support.
+        """
+        return self._of("responsibilities", x, device=device, workers=workers)
+
+    def predict(
+        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
+    ) -> NDArray:
+        """Most probable component of every value.
+
+        Parameters
+        ----------
+        x : array_like
+        device, workers : optional
+            The options of every function: :doc:`/options`.
+
+        Returns
+        -------
+        array of int
+            Of the shape and kind of x; -1 for NaN and outside the support.
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> rng = np.random.default_rng(1)
+        >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
+        >>> ns.mixture.fit(x, 2, family="normal", rng=0).predict([-2.0, 3.0, np.nan]).tolist()
+        [0, 1, -1]
+        """
+        p = to_host(self.predict_proba(x, device=device, workers=workers), "x")
+        return in_kind_of(np.where(np.isnan(p[..., 0]), -1, np.argmax(p, axis=-1)), x)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MixtureFit(Result, MixtureDistribution, _Components):
+class MixtureFit(Result, MixtureDistribution, _Classified, _Components):
     """Mixture fitted to one data set; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -390,6 +413,23 @@ class MixtureFit(Result, MixtureDistribution, _Components):
         two = family_of(self.family).two
         return dict(weights=self.weights, centres=self.centres, params=self.params if two else None, family=self.family)
 
+    def _of(self, name, *args, **options):
+        return getattr(functions, name)(*args, **self._distribution(), **options)
+
+    def _moments(self):
+        """Mean and variance of x."""
+        model = self._distribution()
+        family, w = family_of(model["family"]), model["weights"] / model["weights"].sum()
+        used = w > 0.0
+        w, m = w[used], model["centres"][used]
+        p = model["params"][..., used] if family.two else np.full(m.size, np.nan)
+        means, variances = family.moments(m, p)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(w @ means)
+            if not np.isfinite(means).all() or np.isinf(variances).any():
+                return mean, math.inf
+            return mean, float(w @ (variances + (means - mean) ** 2))
+
     @property
     def distribution(self) -> Distribution:
         """The fitted mixture as a distribution of `numbastats.distributions`, to be composed further.
@@ -397,7 +437,7 @@ class MixtureFit(Result, MixtureDistribution, _Components):
         Returns
         -------
         numbastats.distributions.Mixture
-            Whose ``params.components`` are distributions of the family, each with a `to_scipy`.
+            Whose ``params.components`` are distributions of the family; all have `to_scipy`.
 
         Raises
         ------
@@ -415,10 +455,14 @@ class MixtureFit(Result, MixtureDistribution, _Components):
         """
         from numbastats.distributions import Mixture
 
+        return Mixture(self.components, self.weights / self.weights.sum())
+
+    @property
+    def components(self) -> tuple[Distribution, ...]:
+        """The components as distributions of `numbastats.distributions`, of which counts have none: TypeError."""
         model = self._distribution()
         family, params = family_of(self.family), self.params.T.tolist()
-        parts = [family.component(m, p) for m, p in zip(model["centres"].tolist(), params, strict=True)]
-        return Mixture(parts, model["weights"] / model["weights"].sum())
+        return tuple(family.component(m, p) for m, p in zip(model["centres"].tolist(), params, strict=True))
 
     def _headline(self) -> str:
         return (
@@ -445,55 +489,146 @@ class MixtureFit(Result, MixtureDistribution, _Components):
         """
         family = family_of(self.family)
         columns = {"weight": self.weights} | self.parameters
-        columns["mean_of_x"] = family.component_means(self.centres, self.params)
-        columns["sd_of_x"] = np.sqrt(family.component_variances(self.centres, self.params))
+        columns["mean_of_x"], variances = family.moments(self.centres, self.params)
+        columns["sd_of_x"] = np.sqrt(variances)
         columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
         return Table(columns)
 
-    def predict_proba(
-        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
-    ) -> NDArray:
-        """Posterior probabilities of the components, as `mixture.responsibilities`.
 
-        Parameters
-        ----------
-        x : array_like
-        device, workers : optional
-            The options of every function: :doc:`/options`.
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ComponentsFit(Result, MixtureDistribution, _Classified):
+    """Mixture of distributions of `numbastats.distributions`, fitted to one data set by `fit`; it prints as a table.
+
+    Attributes
+    ----------
+    family : str, type, tuple or list
+        As it was passed to `fit`.
+    weights : numpy.ndarray, shape (K,)
+    components : tuple of Distribution
+        In ascending order of their medians, those of a list of families in its order.
+    loglik : float
+    n_iter : int
+        EM passes of the best climb, after the short runs.
+    converged : bool
+        Whether `status` is 0 or 4.
+    status : int
+    message : str
+    bic, aic, icl : float
+    n_used, n_dropped, n_components : int
+        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    n_free : int
+        Free parameters, of which the criteria know: ends of uniform noise that are those of the data do not count.
+    hits, n_climbed, n_starts, n_singular : int
+        Climbs that ended within 1e-6 of the best, of those from the best ends of the short runs; random starts; those that
+        collapsed.
+    runner_up : float
+        The next certified log-likelihood, NaN if none was seen.
+    se : dict
+        Standard errors of "weights" and of the entries of `parameters`, by their names, from the observed information: 0 for
+        fixed parameters, NaN for those that a component does not have or the likelihood does not depend on. Empty unless asked
+        for.
+    decrement, min_eig : float
+        g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information on each
+        parameter, by squares of scores.
+    """
+
+    family: Any
+    weights: NDArray
+    components: tuple[Distribution, ...]
+    loglik: float
+    n_iter: int
+    converged: bool
+    status: int
+    message: str
+    bic: float
+    aic: float
+    icl: float
+    n_used: int
+    n_dropped: int
+    n_components: int
+    n_free: int
+    hits: int
+    n_climbed: int
+    n_starts: int
+    n_singular: int
+    runner_up: float
+    se: dict
+    decrement: float
+    min_eig: float
+
+    @property
+    def parameters(self) -> dict[str, NDArray]:
+        """Parameters of the components by their names, NaN for those that a component does not have."""
+        names = dict.fromkeys(name for d in self.components for name in d.names)
+        return {name: np.array([getattr(d.params, name, math.nan) for d in self.components], np.float64) for name in names}
+
+    @property
+    def distribution(self) -> Distribution:
+        """The fitted mixture as a distribution of `numbastats.distributions`, to be composed further.
 
         Returns
         -------
-        array, shape ``(*x.shape, K)``
-            NaN for NaN and outside the support.
+        numbastats.distributions.Mixture
+
+        Raises
+        ------
+        ValueError
+            Where the fit has no parameters.
         """
-        return functions.responsibilities(x, **self._distribution(), device=device, workers=workers)
+        from numbastats.distributions import Mixture
 
-    def predict(
-        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
-    ) -> NDArray:
-        """Most probable component of every value.
+        if not self.components:
+            raise ValueError(f"this fit has no parameters (status {self.status}: {self.message})")
+        return Mixture(self.components, self.weights)
 
-        Parameters
-        ----------
-        x : array_like
-        device, workers : optional
-            The options of every function: :doc:`/options`.
+    def component_means(self) -> NDArray:
+        """Means of x in each component.
 
         Returns
         -------
-        array of int
-            Of the shape and kind of x; -1 for NaN and outside the support.
-
-        Examples
-        --------
-        >>> import numpy as np, numbastats as ns
-        >>> rng = np.random.default_rng(1)
-        >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
-        >>> ns.mixture.fit(x, 2, family="normal", rng=0).predict([-2.0, 3.0, np.nan]).tolist()
-        [0, 1, -1]
+        numpy.ndarray, shape (K,)
         """
-        p = to_host(self.predict_proba(x, device=device, workers=workers), "x")
-        return in_kind_of(np.where(np.isnan(p[..., 0]), -1, np.argmax(p, axis=-1)), x)
+        return np.array([d.mean() for d in self.components], np.float64)
+
+    def _of(self, name, *args, **options):
+        if name == "responsibilities":
+            return self._responsibilities(*args, **options)
+        return getattr(self.distribution, name)(*args, **options)
+
+    def _responsibilities(self, x, **options):
+        whole, host = self.distribution, np.asarray(to_host(x, "x"))
+        total = np.asarray(whole.logpdf(host, **options), np.float64)
+        parts = zip(self.components, self.weights, strict=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = [np.exp(np.log(w) + np.asarray(d.logpdf(host, **options), np.float64) - total) for d, w in parts]
+        return in_kind_of(np.stack(shares, axis=-1), x)
+
+    def _moments(self):
+        d = self.distribution
+        return float(d.mean()), float(d.var())
+
+    def _headline(self) -> str:
+        names = ", ".join(d.family for d in self.components)
+        return f"components {names}; {self.n_used} values, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
+
+    def summary(self) -> Table:
+        """The components as a table: weight, family, parameters, means of x, and standard errors where the fit has them.
+
+        Returns
+        -------
+        Table
+            A dict of columns that prints as a table, with a row for each component: "weight", "family", the names of
+            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+        """
+        columns = {
+            "weight": self.weights[: len(self.components)],
+            "family": np.array([d.family for d in self.components], np.str_),
+        }
+        columns |= self.parameters
+        columns["mean_of_x"] = self.component_means()
+        columns["sd_of_x"] = np.array([d.std() for d in self.components], np.float64)
+        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
+        return Table(columns)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -588,14 +723,14 @@ class MixtureBatch(Result, _Components):
     def message(self, i: int) -> str:
         """What the status of data set i means."""
         i = index_of(i, len(self), self.keys)
-        status = int(self.status[i])
-        if status > 4:
-            return self.notes.get(i, STATUS[status])
+        status = Status(int(self.status[i]))
+        if status > Status.INADMISSIBLE:
+            return self.notes.get(i, status.meaning)
         found = ""
-        if status == 0 and self.n_starts[i] > 1:
+        if status == Status.OK and self.n_starts[i] > 1:
             reached = f"reached by {self.hits[i]} of the {self.n_climbed[i]} that were climbed from"
             found = f"; the best of {self.n_starts[i]} starts, {reached}"
-        return STATUS[status] + found + (f"; {self.notes[i]}" if i in self.notes else "")
+        return status.meaning + found + (f"; {self.notes[i]}" if i in self.notes else "")
 
     def __getitem__(self, i: int) -> MixtureFit:
         i = index_of(i, len(self), self.keys)

@@ -7,17 +7,16 @@ import math
 
 import numpy as np
 
+from numbastats.mixture.arguments import Status
 from numbastats.mixture.density import scores
 from numbastats.mixture.information import reordered
 from numbastats.mixture.kernels import on_host
-from numbastats.mixture.kernels import records as c
 from numbastats.mixture.units import prior_units
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["NARROW", "Result", "admissible", "best_few", "blur", "choose", "merged"]
+__all__ = ["NARROW", "Result", "admissible", "best_few", "beyond_chance", "blur", "choose", "merged"]
 
-INADMISSIBLE, TOO_FEW = 4, 5
 NARROW = 0.015  # by default, of the spread of the data
 
 
@@ -54,7 +53,7 @@ def _none(D, K, n, rows):
         objective,
         decrement,
         min_eig,
-        np.full(D, c.DEGENERATE, np.int8),
+        np.full(D, Status.DEGENERATE, np.int8),
         n_iter,
         n_passes,
         hits,
@@ -103,12 +102,12 @@ def choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enoug
     D, n = p.info.shape[0], (1 + q) * K - 1
     finite = np.isfinite(outcome["objective"])
     objective = np.where(finite, outcome["objective"], -math.inf)
-    status = np.where(finite, outcome["status"], c.DEGENERATE)
+    status = np.where(finite, outcome["status"], Status.DEGENERATE)
     info = p.info[owner]
     blurred = ~(blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
-    status[(status == 0) & blurred] = c.NOT_CERTIFIED
+    status[(status == Status.OK) & blurred] = Status.NOT_CERTIFIED
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
-    grade = np.select([(status == 0) & keeps, status == 0, status == c.DEGENERATE], [3, 2, 0], 1)
+    grade = np.select([(status == Status.OK) & keeps, status == Status.OK, status == Status.DEGENERATE], [3, 2, 0], 1)
     order = np.lexsort((-objective, -grade, owner))
     first = np.ones(owner.size, bool)
     first[1:] = owner[order][1:] != owner[order][:-1]
@@ -117,23 +116,23 @@ def choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enoug
     r = _none(D, K, n, points.shape[1])
     np.add.at(r.n_passes, owner, outcome["passes"])
     np.add.at(r.n_climbed, owner, covered)
-    np.add.at(r.n_singular, owner, covered * (status == c.DEGENERATE))
+    np.add.at(r.n_singular, owner, covered * (status == Status.DEGENERATE))
     has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
     i = best[has]
     r.par[has], r.hess[has], r.n_iter[has], r.keeps[has] = points[i], hess[i], outcome["passes"][i], keeps[i]
     lift = p.constant + prior_units(p, options) * K
     r.objective[has], r.loglik[has] = outcome["objective"][i] + lift[has], outcome["loglik"][i] + p.constant[has]
     r.decrement[has], r.min_eig[has] = outcome["decrement"][i], outcome["min_eig"][i]
-    r.status[has] = np.where(grade[i] == 2, INADMISSIBLE, status[i])
+    r.status[has] = np.where(grade[i] == 2, Status.INADMISSIBLE, status[i])
     if owner.size:
         top = objective[best[owner]]
         close = objective >= top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top))
         np.add.at(r.hits, owner, covered * close)
-        other = (status == 0) & (objective < top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top)))
+        other = (status == Status.OK) & (objective < top - 1e-6 * np.maximum(1.0, 1e-6 * np.abs(top)))
         second = np.full(D, -math.inf)
         np.maximum.at(second, owner[other], objective[other])
         r.runner_up = np.where(np.isfinite(second), second + lift, np.nan)
-    r.status[~enough] = TOO_FEW
+    r.status[~enough] = Status.TOO_FEW
     r.par[~enough] = np.nan
     ascending = np.lexsort((r.par[:, 2, :], r.par[:, 1, :] * np.sign(p.factor)[:, None]))  # in the units of the user
     if K > 1:
@@ -144,8 +143,8 @@ def choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enoug
 
 def merged(r, again):
     """Change fits to those of another search where these are better; returns where."""
-    certified = lambda f: np.isin(f.status, (c.OK, INADMISSIBLE))  # noqa: E731
-    rank = lambda f: np.select([(f.status == c.OK) & f.keeps, certified(f)], [2, 1], 0)  # noqa: E731
+    certified = lambda f: np.isin(f.status, (Status.OK, Status.INADMISSIBLE))  # noqa: E731
+    rank = lambda f: np.select([(f.status == Status.OK) & f.keeps, certified(f)], [2, 1], 0)  # noqa: E731
     before, after, nothing = rank(r), rank(again), np.isnan(r.objective)
     with np.errstate(invalid="ignore"):
         slack = 1e-6 * np.maximum(1.0, 1e-6 * np.abs(r.objective))
@@ -193,10 +192,15 @@ def _beyond_chance(par, info, family):
         for j, centre in enumerate(par[1]):
             on_host.set_coefficients(P, np.ascontiguousarray(par), family.base, float(family.shape), centre)
             r[j] = 1.0 / np.exp(P[0] - P[0, j]).sum()
+    return beyond_chance(r, par[0] * info["mass"], _sd(par, family), info["spread"])
+
+
+def beyond_chance(r, count, sd, spread):
+    """Whether components have more observations than chance brings together, by the responsibilities r at their centres."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         others = (1.0 - r) / r
-        evidence = par[0] * info["mass"] * (others - 1.0 - np.log(others))
-        return (r > 0.5) & (evidence > np.log(info["spread"] / _sd(par, family)) + 10.0)
+        evidence = count * (others - 1.0 - np.log(others))
+        return (r > 0.5) & (evidence > np.log(spread / sd) + 10.0)
 
 
 def _sd(par, family):

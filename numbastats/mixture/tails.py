@@ -1,16 +1,17 @@
-"""Distribution functions and quantiles of mixtures, accurate in both tails."""
+"""Distribution functions and quantiles of mixtures, accurate in both tails: those of the components' distributions."""
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
-from numbastats.mixture.families import excess
+from numbastats._core.slabs import SLAB, cuts
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["gamma_tail", "probability", "quantile", "tail"]
+__all__ = ["poisson_tail", "probability", "quantile"]
 
 
 def _erfcx_difference(c, d):
@@ -38,160 +39,80 @@ def _erfcx_difference(c, d):
     return out
 
 
-_TEMME = (  # of N. M. Temme, SIAM Journal on Mathematical Analysis 10 (1979), in powers of eta, |eta| <= 0.3, and 1/a <= 5e-5
-    (
-        -1 / 3,
-        1 / 12,
-        -2 / 135,
-        1 / 864,
-        1 / 2835,
-        -0.00017875514403292181,
-        3.9192631785224378e-05,
-        -2.1854485106799922e-06,
-        -1.85406221071516e-06,
-        8.296711340953086e-07,
-        -1.7665952736826079e-07,
-        6.7078535434014986e-09,
-        1.0261809784240308e-08,
-    ),
-    (
-        -1 / 540,
-        -1 / 288,
-        1 / 378,
-        -0.00099022633744855967,
-        0.00020576131687242798,
-        -4.0187757201646091e-07,
-        -1.8098550334489978e-05,
-        7.6491609160811101e-06,
-        -1.6120900894563446e-06,
-    ),
-    (0.0041335978835978836, -0.0026813271604938272, 0.00077160493827160494, 2.0093878600823045e-06),
-    (0.00064943415637860082,),
-)
+def _inverse_gaussian_tail(z, m, v, upper):
+    """Tail probability for z > 0, the mean m and the dispersion v = 1/lambda; also where v z is out of range."""
+    from scipy.special import erfcx, ndtr
+
+    e = (math.frexp(v)[1] + 1) // 2
+    root = np.ldexp(np.sqrt(1.0 / (math.ldexp(v, -2 * e) * z)), -e)
+    a, b = root * ((z - m) / m), root * (z / m + 1.0)
+    half = np.exp(-0.5 * a * a) / 2.0
+    second = half * erfcx(b / math.sqrt(2.0))  # exp(2/(v m)) Phi(-b)
+    if upper:
+        part = np.where(a > 0, half * erfcx(np.maximum(a, 0.0) / math.sqrt(2.0)), ndtr(-a)) - second
+        c, d = root * (z / m) / math.sqrt(2.0), root / math.sqrt(2.0)
+        part, near = np.asarray(part), d <= 0.25
+        if near.any():
+            part[near] = half[near] * _erfcx_difference(c[near], d[near])
+    else:
+        part = ndtr(a) + second
+    return np.where(z == (np.inf if upper else 0.0), 0.0, np.where(z == (0.0 if upper else np.inf), 1.0, part))
 
 
-def gamma_tail(a, x, upper):
-    """Lower or upper tail probability of the gamma distribution of shape a.
+def tails(family, par):
+    """The function (x, upper) whose values are lower or upper tail probabilities of x."""
+    if family.discrete or family.name == "inverse_gaussian":
+        return functools.partial(_by_components, family, par)
+    if family.name == "reciprocal_inverse_gaussian":
+        return lambda x, upper: _by_components(family, par, 1.0 / x, not upper)
+    weights, base = par[0] / par[0].sum(), family.components(par)
 
-    SciPy's functions add up 2000 terms at most, too few from a = 6e4 on: 1e-5 relative at a = 1e6, 4.5 deviations below the mean.
-    From 2e4 on the uniform expansion takes over.
-    """
-    from scipy.special import erfcx, gammainc, gammaincc
+    def of_mixture(x, upper):
+        flat, out, tail = x.reshape(-1), np.empty(x.size), base.sf if upper else base.cdf
+        for a, b in cuts(flat.size, SLAB // 16):  # as many rows of all components
+            out[a:b] = tail(flat[a:b, None]) @ weights
+        return np.minimum(out, 1.0).reshape(x.shape)
 
-    out = np.asarray((gammaincc if upper else gammainc)(a, x))
-    a, x = np.broadcast_arrays(a, x)
-    large = a >= 2e4
-    if not large.any():
-        return out
-    out, a, x = out.copy(), a[large], x[large]
-    right = x >= a
-    height = np.where(np.isinf(x), x, excess(a, x))  # a eta^2/2
-    eta = np.where(right, 1.0, -1.0) * np.sqrt(np.minimum(2.0 * height / a, 0.09))
-    correction = sum(np.polynomial.polynomial.polyval(eta, c) / a**k for k, c in enumerate(_TEMME))
-    small = np.exp(-height) * (
-        0.5 * erfcx(np.sqrt(height)) + np.where(right, 1.0, -1.0) * correction / np.sqrt(2.0 * math.pi * a)
-    )
-    out[large] = np.where(right == upper, small, 1.0 - small)
-    return out
+    return of_mixture
 
 
-def _student_tail(t, df):
-    """Upper tail probability of Student's t, by the incomplete beta function of what is represented well."""
+def poisson_tail(count, mean, upper):
+    """P(Y <= count) or P(Y > count), which are tails of gamma distributions at the mean."""
+    from numbastats.distributions import Gamma
+
+    gamma = Gamma(np.minimum(np.floor(count), 1e300) + 1.0)
+    return np.asarray(gamma.cdf(mean) if upper else gamma.sf(mean))
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
+def _by_components(family, par, y, upper):
+    """`tails` of counts, and of inverse Gaussian components, to the last digits and next to the ends of the doubles."""
     from scipy.special import betainc, betaincc
 
-    r = t * t
-    near = 0.5 * betaincc(0.5, 0.5 * df, np.where(r < df, r / (df + r), 0.0))
-    small = np.where(r < df, near, 0.5 * betainc(0.5 * df, 0.5, df / (df + r)))
-    return np.where(t < 0.0, 1.0 - small, small)
-
-
-_LEGENDRE = np.polynomial.legendre.leggauss(64)
-
-
-def _skew_tail(z, s):
-    """Upper tail probability of the standard skew-normal distribution.
-
-    1 - Phi(z) + 2 T(z, s) by Owen's function, whose terms have one sign for s > 0. Where they cancel, the integral of the density
-    from z on, over as many of its lengths as count. Relative error below 2e-13 max(1, z^2) for |s| <= 300, in proportion to s
-    beyond that for z < 0.
-    """
-    from scipy.special import log_ndtr, ndtr, owens_t
-
-    out = np.asarray(ndtr(-z) + 2.0 * owens_t(z, s))
-    far = (s * z < 0.0) & (out < 0.05 * ndtr(-z))
-    if far.any():
-        z = z[far]
-        ratio = np.exp(-0.5 * (s * z) ** 2 - log_ndtr(s * z)) / math.sqrt(2.0 * math.pi)
-        fall = z - s * ratio  # of the log density, whose second derivative is below -1
-        length = 80.0 / (fall + np.sqrt(fall * fall + 80.0))
-        nodes, weights = _LEGENDRE
-        x = z[..., None] + 0.5 * length[..., None] * (nodes + 1.0)
-        values = np.exp(-0.5 * x * x + log_ndtr(s * x)) * math.sqrt(2.0 / math.pi)
-        out[far] = 0.5 * length * (values @ weights)
-    return out
-
-
-def _latent_tail(z, family, m, v, last, upper):
-    """Tail probability of a component with a latent variable."""
-    from scipy.special import betainc, betaincc
-
-    if family.code == lat.NEGATIVE_BINOMIAL:
-        count = np.minimum(np.floor(z), 1e300) + 1.0
-        if m < v:
-            return (betainc if upper else betaincc)(count, v, m / (m + v))
-        return (betaincc if upper else betainc)(v, count, v / (m + v))
-    t = (z - m) / math.sqrt(v) * (1.0 if upper else -1.0)
-    return _student_tail(t, last) if family.code == lat.STUDENT_T else _skew_tail(t, last if upper else -last)
-
-
-def tail(y, family, par, upper):
-    """Lower or upper tail probability of y."""
-    from scipy import special as sp
-
-    total = np.zeros(y.shape)
-    below = y < 0 if family.base != fam.GAUSSIAN else np.zeros(y.shape, bool)
-    z = np.where(below, 1.0, y)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        for w, m, v, *_, last in par[[0, 1, 2, -1]].T:
-            if family.latent:
-                part = _latent_tail(z, family, m, v, last, upper)
-            elif family.base == fam.INVERSE_GAUSSIAN:
-                e = (math.frexp(v)[1] + 1) // 2
-                root = np.ldexp(np.sqrt(1.0 / (math.ldexp(v, -2 * e) * z)), -e)  # v z may be out of range
-                a, b = root * ((z - m) / m), root * (z / m + 1.0)
-                half = np.exp(-0.5 * a * a) / 2.0
-                second = half * sp.erfcx(b / math.sqrt(2.0))  # exp(2/(v m)) Phi(-b)
-                if upper:
-                    part = np.where(a > 0, half * sp.erfcx(np.maximum(a, 0.0) / math.sqrt(2.0)), sp.ndtr(-a)) - second
-                    c, d = root * (z / m) / math.sqrt(2.0), root / math.sqrt(2.0)
-                    part, near = np.asarray(part), d <= 0.25
-                    if near.any():
-                        difference = _erfcx_difference(np.extract(near, c), np.extract(near, d))
-                        part[near] = np.extract(near, half) * difference
-                else:
-                    part = sp.ndtr(a) + second
-                part = np.where(z == (np.inf if upper else 0.0), 0.0, np.where(z == (0.0 if upper else np.inf), 1.0, part))
-            elif family.base == fam.GAUSSIAN:
-                a = (z - m) / math.sqrt(v)
-                part = sp.ndtr(-a if upper else a)
-            elif family.base in (fam.GAMMA, fam.FIXED_GAMMA):
-                a = 1.0 / v if family.base == fam.GAMMA else family.shape
-                part = gamma_tail(a, a * z / m, upper)
-            elif family.base == fam.POISSON:
-                part = gamma_tail(np.minimum(np.floor(z), 1e300) + 1.0, m, not upper)
+    total, z = np.zeros(y.shape), np.where(y >= 0.0, y, 0.0)
+    for w, m, v in par[:3].T.tolist():
+        if family.base == fam.INVERSE_GAUSSIAN:
+            part = _inverse_gaussian_tail(z, m, v, upper)
+        elif family.code == lat.NEGATIVE_BINOMIAL:
+            count = np.minimum(np.floor(z), 1e300) + 1.0
+            if m < v:
+                part = (betainc if upper else betaincc)(count, v, m / (m + v))
             else:
-                log_part = (np.floor(z) + 1.0) * -np.log1p(1.0 / m)
-                part = np.exp(log_part) if upper else -np.expm1(log_part)
-            total += w * np.where(below, float(upper), part)
+                part = (betaincc if upper else betainc)(v, count, v / (m + v))
+        elif family.base == fam.POISSON:
+            part = poisson_tail(z, m, upper)
+        else:
+            log_part = (np.floor(z) + 1.0) * -math.log1p(1.0 / m)
+            part = np.exp(log_part) if upper else -np.expm1(log_part)
+        total += w * np.where(y < 0.0, float(upper), part)
     return np.clip(total / sum(par[0]), 0.0, 1.0)  # the weights' sum, by the same additions, may be an ulp beside 1
 
 
 def probability(x, family, par, upper):
     """Probability of values up to x, or above it; NaN for NaN."""
-    positive = family.minimum > -math.inf and not family.discrete
-    at = np.maximum(x, family.minimum) if positive else x
+    at = x if family.discrete else np.maximum(x, family.minimum)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        out = tail(np.asarray(family.forward(at)), family, par, upper != family.decreasing)
+        out = tails(family, par)(np.asarray(at), upper)
     return np.where(np.isnan(x), math.nan, out)
 
 
@@ -238,10 +159,10 @@ def _root(f, x, step, lowest, highest):
 
 def _count_quantile(p, family, par, dtype, upper):
     """The smallest counts whose lower tail, as a number of the results' type, is at least p, or whose upper is at most p."""
-    lo, hi = np.full(p.shape, -1.0), np.full(p.shape, np.ceil(float(par[0] @ par[1])))
+    lo, hi, tail = np.full(p.shape, -1.0), np.full(p.shape, np.ceil(float(par[0] @ par[1]))), tails(family, par)
 
     def below(y):
-        part = tail(y, family, par, upper).astype(dtype)
+        part = tail(y, upper).astype(dtype)
         return part > p if upper else part < p
 
     while (more := below(hi) & (p > 0 if upper else p < 1)).any():
@@ -257,43 +178,43 @@ def quantile(q, family, par, dtype, of_upper=False):
 
     q are lower tail probabilities of x, or upper ones.
     """
-    from scipy.special import ndtri, stdtrit
-
     good = (q >= 0) & (q <= 1)
     p = np.where(good, q, 0.5)
-    swap = family.decreasing != of_upper
-    p, rest = (1.0 - p, p) if swap else (p, 1.0 - p)  # lower and upper tail of y; the one that is q is exact
-    first, last = (rest >= 1, rest <= 0) if swap else (p <= 0, p >= 1)
-    y = np.where(first, -math.inf if family.base == fam.GAUSSIAN else 0.0, math.inf)
-    centre = float(par[0] @ par[1])
+    p, rest = (1.0 - p, p) if of_upper else (p, 1.0 - p)  # the one that is q is exact
+    first, last = (rest >= 1, rest <= 0) if of_upper else (p <= 0, p >= 1)
+    x = np.where(first, family.minimum, math.inf)
     if family.discrete:
-        hi = _count_quantile(rest if of_upper else p, family, par, dtype, of_upper)
-        y = np.where(first | last, y, hi)
-    for upper in () if family.discrete else (False, True):  # by the smaller tail
+        x = np.where(first | last, x, _count_quantile(rest if of_upper else p, family, par, dtype, of_upper))
+        return np.where(good, x, math.nan)
+    tail, positive, used = tails(family, par), family.minimum >= 0.0, par[:, par[0] > 0]
+    largest = np.nextafter(np.finfo(np.float64).max, 0.0)  # the spacing of the last one is infinite
+    for upper in (False, True):  # by the smaller tail
         which = ((p > 0.5) == upper) & ~first & ~last
         target = (rest if upper else p)[which]
 
         def excess(at, wanted, upper=upper, target=target):
-            ratio = tail(at.view(np.float64), family, par, upper) / target[wanted]
+            ratio = tail(at.view(np.float64), upper) / target[wanted]
             return (-1.0 if upper else 1.0) * np.log(np.clip(ratio, 1e-300, 1e300))
 
-        largest = np.nextafter(np.finfo(np.float64).max, 0.0)  # the spacing of the last one is infinite
-        if family.base == fam.GAUSSIAN:  # between the quantiles of the components
-            m, v = par[1:3, par[0] > 0, None]
-            ends = m + np.sqrt(v) * (-ndtri(target) if upper else ndtri(target))
-            if family.code == lat.SKEW_NORMAL:  # between those of half-normal variables to both sides
-                low, high = ndtri(0.5 * target), ndtri(0.5 + 0.5 * target)
-                ends = np.concatenate([m + np.sqrt(v) * (-low if upper else low), m + np.sqrt(v) * (-high if upper else high)])
-            elif family.code == lat.STUDENT_T:  # of which SciPy's are good as guesses
-                end = stdtrit(par[3, par[0] > 0, None], target)
-                end = np.where(np.isfinite(end), end, ndtri(target))
-                ends = m + np.sqrt(v) * (-end if upper else end)
-            low, half = ends.min(axis=0), 0.5 * ends.max(axis=0) - 0.5 * ends.min(axis=0)
+        low, high, known = _brackets(target, family, used, upper)
+        if positive:  # the bits of positive doubles are as good as their logarithms
+            low, high = low.view(np.int64), high.view(np.int64)
+            step = np.where(known, high - low + 16, 2**54)
+            x[which] = _root(excess, low, step, 0, largest.view(np.int64).item()).view(np.float64)
+        else:
+            half = 0.5 * high - 0.5 * low
             step = 2.0 * np.minimum(half, 0.1 * largest) + 4.0 * np.spacing(np.maximum(np.abs(low), half))
-            y[which] = _root(excess, low, step, -largest.item(), largest.item())
-        else:  # the bits of positive doubles are as good as their logarithms
-            guess, step = np.full(target.shape, centre).view(np.int64), np.full(target.shape, 2**54)
-            y[which] = _root(excess, guess, step, 0, largest.view(np.int64).item()).view(np.float64)
-    with np.errstate(divide="ignore", over="ignore"):
-        out = family.backward(y)
-    return np.where(good, out, math.nan)
+            x[which] = _root(excess, low, step, -largest.item(), largest.item())
+    return np.where(good, x, math.nan)
+
+
+def _brackets(target, family, par, upper):
+    """The least and the largest quantile of the components, and whether they are known; else the mean of the centres."""
+    centre = np.clip(family.backward(par[0] @ par[1]), np.finfo(np.float64).tiny if family.minimum >= 0.0 else -1e308, 1e308)
+    if family.name == "reciprocal_inverse_gaussian":
+        return np.full(target.shape, centre), np.full(target.shape, centre), np.zeros(target.shape, bool)
+    base = family.components(par)
+    ends = (base.isf if upper else base.ppf)(target[..., None])
+    known = np.isfinite(ends).all(axis=-1)
+    low, high = (np.where(known, f(axis=-1), centre) for f in (ends.min, ends.max))
+    return low, high, known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats.mixture.arguments import FITTED
 from numbastats.mixture.families import count_base, excess, poisson_base
 from numbastats.mixture.kernels import on_host
 from numbastats.scalar import latent as lat
@@ -120,4 +121,4 @@ def unusable(out, family, dtype):
         lost |= ((sizes[:, 0] if family.third else sizes) < limits.tiny).any(axis=1)
         if family.base != fam.GAUSSIAN:
             lost |= (out["centres"] == 0.0).any(axis=1)
-    return lost & np.isin(out["status"], (0, 1, 2, 4))
+    return lost & np.isin(out["status"], FITTED)

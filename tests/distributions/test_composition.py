@@ -147,9 +147,20 @@ def test_code_equality_types(d):
             getattr(d, name)(np.ma.masked_array(x, x > 0))
         with pytest.raises(ValueError, match="shape"):
             getattr(d, name)(x, out=np.empty(5))
-    for call in (lambda: d.score(1.0), lambda: type(d).fit([1.0, 2.0]), d.to_scipy):
+    for call in (lambda: d.score(1.0), lambda: type(d).fit([1.0, 2.0]), Mixture([Normal([0.0, 1.0])]).to_scipy):
         with pytest.raises(TypeError, match="composed|score|SciPy"):
             call()
+
+
+@composed
+def test_the_same_functions_in_scipy(d):
+    if d.batch_shape:
+        return
+    frozen, q = pickle.loads(pickle.dumps(d.to_scipy())), np.array([0.01, 0.4, 0.99])
+    x = d.ppf(q)
+    assert same(frozen.ppf(q), x) and same(frozen.logsf(x), d.logsf(x)) and frozen.support() == tuple(map(float, d.support()))
+    assert frozen.mean() == d.mean() and frozen.std() == pytest.approx(d.std(), rel=1e-14)
+    assert frozen.rvs((2, 3), random_state=1).shape == (2, 3)
 
 
 @composed

@@ -221,12 +221,36 @@ def test_distribution_functions_beyond_the_powers_of_doubles():
 
 @pytest.mark.parametrize("family", ["inverse_gaussian", "gaussian", "gamma", "inverse_gamma", "poisson", "geometric"])
 def test_quantiles_take_few_steps(family, monkeypatch):
-    calls, tail = [], tails.tail
-    monkeypatch.setattr(tails, "tail", lambda *a: calls.append(1) or tail(*a))
+    calls, made = [], tails.tails
+
+    def counting(*model):
+        tail = made(*model)
+        return lambda *a: calls.append(1) or tail(*a)
+
+    monkeypatch.setattr(tails, "tails", counting)
     args = ([0.3, 0.7], [1.0, 3.0]) if family in ("poisson", "geometric") else ([0.3, 0.7], [1.0, 3.0], [2.0, 0.2])
     got = mixture.ppf([0.0, 1e-300, 1e-17, 0.5, 1.0 - 2.0**-53, 1.0], *args, family=family)
     assert (np.diff(got) >= 0).all()
     assert len(calls) <= (80 if family == "gamma" else 45)  # of both tails; the smallest gamma quantile is subnormal
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+def test_many_quantiles_come_from_a_table(family):
+    """Observed 1e-14 of the scale."""
+    args = dict(weights=[0.3, 0.7], centres=[1.0, 3.0], params=[2.0, 0.2], family=family)
+    q = np.concatenate([[0.0, 1.0, math.nan, -0.5, 1e-300], np.linspace(1e-9, 1.0 - 1e-9, 20_000)])
+    for function in (mixture.ppf, mixture.isf):
+        many, few = function(q, **args), function(np.concatenate([q[:5], q[5::400]]), **args)
+        np.testing.assert_allclose(np.concatenate([many[:5], many[5::400]]), few, rtol=1e-12, atol=1e-13)
+    assert mixture.ppf(q.astype(np.float32), **args).dtype == np.float32
+
+
+def test_half_normal_tails_where_squares_are_no_doubles():
+    x, w, sigma = np.array([1e-300, 1e-170, 1e-155]), np.array([0.5, 0.5]), np.array([1.0, 3.0])
+    args = dict(weights=w, centres=sigma**2, family="half_normal")
+    cdf = x * math.sqrt(2.0 / math.pi) * (w @ (1.0 / sigma))  # next to 0
+    np.testing.assert_allclose(mixture.cdf(x, **args), cdf, rtol=1e-14)
+    np.testing.assert_allclose(mixture.ppf(cdf, **args), x, rtol=1e-13)
 
 
 @pytest.mark.slow

@@ -1,0 +1,553 @@
+"""Mixtures of any distributions: EM whose M-step is the distributions' own fit, then Newton's method for the certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbastats._core.checks import warn_of_shares
+from numbastats._core.parallel import is_executor, worker_count
+from numbastats._core.random import normalise_rng
+from numbastats.distributions import Distribution
+from numbastats.mixture.arguments import Status, fit_options, numbers_of_components, weighted_values
+from numbastats.mixture.families import FAMILIES
+from numbastats.mixture.results import ComponentsFit
+from numbastats.mixture.selection import NARROW, beyond_chance
+
+__all__ = ["fitted"]
+
+FEWEST = 1e-8  # eigenvalue of a certificate, in units of the complete data's information
+_FLAT = 1e-14  # information of one value, below which the likelihood does not depend on a parameter
+_FLAT_GAIN = 1e-3  # of the log-likelihood, by a step of the first order; it is not worth another Hessian
+_STEP = 3e-5  # of differences, in the unit that a parameter has by its information
+_ROWS = 1 << 22  # numbers of an array that is made at a time
+_NOTHING = 1e-13  # responsibilities that keep no value within a component's support
+_SERIAL = 20_000  # values up to which threads take longer to begin than densities to compute
+_CELLS = 1024  # values of the short runs
+_KEPT, _CLIMBED = 8, 3  # of the starts, after some passes, and at the end of the short run
+_STILL = (
+    "EM stands still, but this is no certified maximum: a redundant component, parameters at their limits, or a density without "
+    "second derivatives, as the Laplace distribution's"
+)
+_COLLAPSED = 1e-6  # of the spread: standard deviation of a component on too few values
+
+
+def parts_of_family(family, K, x):
+    """The fits of K components' distributions; every message about `family` where it names distributions."""
+    given = family if isinstance(family, list) else [family] * K
+    if len(given) != K:
+        raise ValueError(f"family names {len(given)} distributions, n_components is {K}; pass n_components={len(given)}")
+    return [_part(one, x) for one in given]
+
+
+def _part(given, x):
+    """The fits of one component's distribution, from its class, name, or a pair of that and fixed parameters."""
+    name, fixed = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
+    if not isinstance(fixed, Mapping):
+        raise TypeError(f"family={given!r} has {fixed!r} beside the name; use a dict of fixed parameters, as {{'df': 4}}")
+    if name in FAMILIES and FAMILIES[name].discrete:
+        raise ValueError(f"family={given!r} is one of counts, which do not mix with other families and have no fixed parameters")
+    part = Distribution._weighted_fits("normal" if name == "gaussian" else name, fixed)
+    if part.cls.family == "uniform":  # noise between the ends of the data, where nothing else is said
+        low = fixed.get("loc", x.min() if x.size else 0.0)
+        fixed = {"loc": low, "scale": x.max() - low if x.size else 1.0} | dict(fixed)
+        part = Distribution._weighted_fits(name, fixed)
+    if part.settled:
+        raise ValueError(
+            f"{part.settled[0]} of {part.cls.family} is an end of its support: mixtures have no regular maximum then; fix it, "
+            f"as family=({part.cls.family!r}, {{{part.settled[0]!r}: {float(x.min(initial=math.inf))!r}}})"
+        )
+    return part
+
+
+class Coordinate(NamedTuple):
+    """A free parameter: its component, name, and whether the climb has its logarithm."""
+
+    k: int
+    name: str
+    log: bool
+
+
+class State(NamedTuple):
+    """Parameters of S mixtures, and what follows: the log densities of the components and the log-likelihood."""
+
+    weights: NDArray  # (S, K)
+    thetas: list  # of K dicts of arrays (S,)
+    logs: NDArray  # (S, K, n)
+
+    def of(self, rows):
+        """Some of the mixtures."""
+        return State(self.weights[rows], [{n: v[rows] for n, v in t.items()} for t in self.thetas], self.logs[rows])
+
+
+class Model:
+    """Components, and values x with weights w, ascending."""
+
+    def __init__(self, parts, x, w, workers):
+        self.parts, self.x, self.w, self.workers = parts, x, w, workers
+        self.threads = workers if x.size > _SERIAL else 1  # of densities
+        self.mass = float(w.sum())
+        self.coordinates = [
+            Coordinate(k, name, log) for k, part in enumerate(parts) for name, log in zip(part.free, part.positive, strict=True)
+        ]
+        alike: dict[Any, list[int]] = {}
+        for k, part in enumerate(parts):
+            alike.setdefault((part.cls, *sorted(part.fixed.items())), []).append(k)
+        self.alike = list(alike.values())
+
+    @property
+    def free(self):
+        """Number of free parameters."""
+        return len(self.parts) - 1 + len(self.coordinates)
+
+    def distribution(self, k, theta):
+        """Component k, of arrays of parameters (S,), as a batch (S, 1)."""
+        return self.parts[k].distribution({name: v[:, None] for name, v in theta.items()})
+
+    def logs(self, k, theta):
+        """Log densities (S, n) of component k."""
+        S = next(iter(theta.values())).size
+        return np.broadcast_to(self.distribution(k, theta).logpdf(self.x, workers=self.threads), (S, self.x.size))
+
+    def state(self, weights, thetas):
+        """The mixtures of given parameters."""
+        return State(weights, thetas, np.stack([self.logs(k, theta) for k, theta in enumerate(thetas)], axis=1))
+
+    # -- EM -------------------------------------------------------------------------------------------------------
+
+    def expectation(self, state):
+        """Responsibilities (S, K, n) and log-likelihoods (S,)."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            joint = np.log(state.weights)[:, :, None] + state.logs
+            top = joint.max(axis=1)
+            shares = np.exp(joint - np.where(np.isfinite(top), top, 0.0)[:, None])
+            total = shares.sum(axis=1)
+            loglik = (np.where(np.isfinite(top), top, 0.0) + np.log(total)) @ self.w
+            shares /= total[:, None]
+        nowhere = (total == 0.0)[:, None] & np.ones(shares.shape, bool)  # a value that no component can have: all try
+        shares[nowhere] = 1.0 / len(self.parts)
+        return shares, loglik
+
+    def maximisation(self, shares, before=None):
+        """The likeliest parameters under responsibilities; a component keeps its own where its fit is less likely."""
+        S, K, n = shares.shape
+        mass = np.where(shares > _NOTHING, shares, 0.0) * self.w
+        thetas: list[dict[str, NDArray]] = [{}] * K
+        logs = np.empty(shares.shape)
+        for members in self.alike:
+            part = self.parts[members[0]]
+            found, there = part(self.x, mass[:, members].reshape(-1, n), self.workers)
+            there = there.reshape(S, -1)
+            for j, k in enumerate(members):
+                theta = {name: v.reshape(S, -1)[:, j] for name, v in found.items()}
+                new, keeps = self.logs(k, theta), ~there[:, j]
+                if before is None:
+                    new = np.where(keeps[:, None], math.nan, new)
+                else:
+                    with np.errstate(invalid="ignore"):
+                        gain = np.where(mass[:, k] > 0.0, mass[:, k] * (new - before.logs[:, k]), 0.0).sum(axis=1)
+                    keeps |= ~(gain >= 0.0)
+                    theta = {name: np.where(keeps, before.thetas[k][name], v) for name, v in theta.items()}
+                    new = np.where(keeps[:, None], before.logs[:, k], new)
+                thetas[k], logs[:, k] = theta, new
+        return State(mass.sum(axis=2) / self.mass, thetas, logs)
+
+    def em_pass(self, state):
+        """The next state, and the log-likelihood of this one."""
+        shares, loglik = self.expectation(state)
+        return self.maximisation(shares, state), loglik
+
+    def spread(self, shares):
+        """Masses, means and standard deviations (S, K) of the values in the components."""
+        mass = shares * self.w
+        total = np.maximum(mass.sum(axis=2), 1e-300)
+        means = (mass @ self.x) / total
+        return total, means, np.sqrt(np.maximum((mass @ np.square(self.x)) / total - means * means, 0.0))
+
+    # -- Newton's method ------------------------------------------------------------------------------------------
+
+    def packed(self, state):
+        """Coordinates (P,) of the first mixture: log ratios of the weights to the largest, then the free parameters."""
+        weights, last = state.weights[0], int(np.argmax(state.weights[0]))
+        ratios = np.log(np.delete(weights, last) / weights[last])
+        values = [state.thetas[at.k][at.name][0] for at in self.coordinates]
+        return last, np.array([*ratios, *(math.log(v) if at.log else v for at, v in zip(self.coordinates, values, strict=True))])
+
+    def unpacked(self, last, u):
+        """Weights and parameters of coordinates (S, P)."""
+        S, K = len(u), len(self.parts)
+        with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long
+            ratios = np.insert(np.exp(u[:, : K - 1]), last, 1.0, axis=1)
+            thetas = [{name: np.full(S, v) for name, v in part.fixed.items()} for part in self.parts]
+            for at, v in zip(self.coordinates, u[:, K - 1 :].T, strict=True):
+                thetas[at.k][at.name] = np.exp(v) if at.log else v
+            return ratios / ratios.sum(axis=1, keepdims=True), thetas
+
+    def scores(self, last, u):
+        """Log-likelihoods (S,), and by coordinate the masses and the complete data's scores (S, n)."""
+        state = self.state(*self.unpacked(last, u))
+        shares, loglik = self.expectation(state)
+        mass, found = shares * self.w, []
+        for k, theta in enumerate(state.thetas):
+            own = [at for at in self.coordinates if at.k == k]
+            if own:
+                values = self.distribution(k, theta).score(self.x, workers=self.threads)
+                for at in own:
+                    score = values[self.parts[k].cls.names.index(at.name)]
+                    score = score * theta[at.name][:, None] if at.log else score
+                    found.append(np.where(mass[:, k] > 0.0, score, 0.0))
+        return loglik, state.weights, mass, found
+
+    def gradient(self, last, u):
+        """Log-likelihoods (S,) and their gradients (S, P)."""
+        loglik, weights, mass, scores = self.scores(last, u)
+        by_weights = np.delete(mass.sum(axis=2) - self.mass * weights, last, axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # next to the limits of the parameters
+            by_others = [(mass[:, at.k] * s).sum(axis=1) for at, s in zip(self.coordinates, scores, strict=True)]
+        return loglik, np.concatenate([by_weights, np.reshape(by_others, (-1, len(u))).T], axis=1)
+
+    def units(self, last, u):
+        """The complete data's information of each coordinate of one mixture, by squares of scores."""
+        _, weights, mass, scores = self.scores(last, u[None])
+        shares = np.delete(weights[0], last)
+        return np.array(
+            [
+                *(self.mass * shares * (1.0 - shares)),
+                *(mass[0, at.k] @ (s[0] * s[0]) for at, s in zip(self.coordinates, scores, strict=True)),
+            ]
+        )
+
+    def hessian(self, last, u, use, units):
+        """Second derivatives by the coordinates `use`, by differences of the gradient."""
+        h = _STEP * np.sqrt(self.mass / units[use])
+        points = u + np.concatenate([np.diag(h), -np.diag(h)]) @ np.eye(u.size)[use]
+        rows = max(1, _ROWS // (self.x.size * len(self.parts)))
+        g = np.concatenate([self.gradient(last, points[a : a + rows])[1] for a in range(0, len(points), rows)])[:, use]
+        with np.errstate(invalid="ignore"):  # outside of the parameters
+            H = (g[: h.size] - g[h.size :]) / (2.0 * h[:, None])
+            return 0.5 * (H + H.T)
+
+
+class Climb(NamedTuple):
+    """How a climb ended."""
+
+    state: State
+    loglik: float
+    passes: int
+    certified: bool
+    ended: bool  # whether it stands still
+    decrement: float = math.nan
+    min_eig: float = math.nan
+    errors: tuple = ()  # standard errors of the weights, and of the coordinates
+
+
+def climb(model, state, tol, max_iter):
+    """EM and Newton's method in turns, from the first mixture of a state on, until one of them ends."""
+    passes, most, loglik = 0, 10, -math.inf
+    while passes < max_iter:
+        for _ in range(min(most, max_iter - passes)):
+            before = loglik
+            after, value = model.em_pass(state)
+            loglik, passes = float(value[0]), passes + 1
+            still = loglik - before <= 1e-14 * abs(loglik)
+            if still or not math.isfinite(loglik):
+                break
+            state = after
+        if not math.isfinite(loglik) or (state.weights == 0.0).any():
+            break
+        found = _newton(model, state, tol, passes)
+        if found.certified or (still and found.loglik - loglik <= _FLAT_GAIN):
+            return found
+        state, loglik, most = found.state, found.loglik, min(2 * most, 500)
+    return Climb(state, float(model.expectation(state)[1][0]), passes, False, passes < max_iter)
+
+
+def _newton(model, state, tol, passes):
+    """Newton's method as long as the log-likelihood rises.
+
+    Where minus the Hessian is not positive definite the complete data's information stands for it, with which a short step
+    ascends: K. Lange, "A gradient algorithm locally equivalent to the EM algorithm", Journal of the Royal Statistical Society B
+    57 (1995).
+    """
+    last, u = model.packed(state)
+    loglik = float(model.expectation(state)[1][0])
+    decrement = min_eig = math.nan
+    certified, errors = not u.size, ()
+    for _ in range(50 if u.size else 0):
+        units = model.units(last, u)
+        use = units > _FLAT * model.mass
+        g, A = model.gradient(last, u[None])[1][0, use], -model.hessian(last, u, use, units)
+        root = np.sqrt(units[use])
+        if not np.isfinite(A).all() or not use.any():
+            break
+        min_eig = float(np.linalg.eigvalsh(A / root / root[:, None])[0])
+        concave = min_eig > FEWEST
+        inverse = (np.linalg.inv(A / root / root[:, None]) if concave else np.eye(g.size)) / root / root[:, None]
+        full = np.zeros(u.size)
+        full[use] = inverse @ g
+        decrement = float(g @ full[use]) if concave else math.nan
+        if decrement < tol:
+            certified, errors = True, _errors(model, last, u, use, inverse)
+            break
+        least = loglik + (-1e-13 * abs(loglik) if concave else _FLAT_GAIN)
+        tried = (u + 0.5**i * full for i in range(12))
+        found = next(((v, f) for v in tried if (f := _value(model, last, v)) >= least), None)
+        if found is None:
+            break
+        u, loglik = found
+    here = model.state(*model.unpacked(last, u[None]))
+    return Climb(here, loglik, passes, certified, True, decrement, min_eig, errors)
+
+
+def _value(model, last, u):
+    """The log-likelihood at coordinates (P,), -inf outside of the parameters."""
+    value = float(model.expectation(model.state(*model.unpacked(last, u[None])))[1][0])
+    return value if value == value else -math.inf
+
+
+def _errors(model, last, u, use, inverse):
+    """Standard errors of the weights (K,) and of the free parameters, NaN for those the likelihood does not depend on."""
+    K = len(model.parts)
+    weights, thetas = model.unpacked(last, u[None])
+    full = np.full((u.size, u.size), math.nan)
+    full[np.ix_(use, use)] = inverse
+    w = weights[0]
+    J = np.delete(np.diag(w) - np.outer(w, w), last, axis=1)
+    of_weights = np.sqrt(np.einsum("ki,ij,kj->k", J, full[: K - 1, : K - 1], J)) if K > 1 else np.zeros(1)
+    of_others = np.sqrt(np.diagonal(full)[K - 1 :])
+    scale = [thetas[at.k][at.name][0] if at.log else 1.0 for at in model.coordinates]
+    return of_weights, of_others * np.array(scale)
+
+
+# -- starts -----------------------------------------------------------------------------------------------------------
+
+
+def _cells(x, w):
+    """Middle values of at most `_CELLS` runs of the values, with the weights of the runs."""
+    if x.size <= _CELLS:
+        return x, w
+    first = np.arange(_CELLS) * x.size // _CELLS
+    return x[(first + np.append(first[1:], x.size)) // 2], np.add.reduceat(w, first)
+
+
+def _drawn(model, count, rng):
+    """Responsibilities (count, K, n): K runs of the values, or of their distances from one of them, in random order."""
+    K, n = len(model.parts), model.x.size
+    shares = np.full((count, K, n), 0.05 / max(K - 1, 1))
+    for s in range(count):
+        key = model.x if s % 3 < 2 else np.abs(model.x - model.x[rng.integers(n)])
+        rank = np.argsort(np.argsort(key, kind="stable"), kind="stable")
+        cuts = np.sort(rng.choice(np.arange(1, n), K - 1, replace=False)) if n > K else np.arange(1, K)
+        own = rng.permutation(K)[np.searchsorted(cuts, rank, side="right")]
+        shares[s, own, np.arange(n)] = 0.95 if K > 1 else 1.0
+    for k, part in enumerate(model.parts):
+        shares[:, k, (model.x < part.lower) | (model.x > part.upper)] = 0.0
+    return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+
+
+def starts(parts, x, w, workers, count, rng):
+    """Weights and parameters of the best different ends of short runs from random starts, and how many starts collapsed."""
+    model = Model(parts, *_cells(x, w), workers)
+    spread = model.spread(np.ones((1, 1, model.x.size)))[2][0, 0]
+    free = np.array([bool(part.free) for part in parts])
+    state, lost = model.maximisation(_drawn(model, count, rng)), 0
+    for passes, kept in ((8, _KEPT), (30, _CLIMBED)):
+        for _ in range(passes):
+            shares, loglik = model.expectation(state)
+            alive = np.isfinite(loglik) & ((model.spread(shares)[2] > _COLLAPSED * spread) | ~free).all(axis=1)
+            if not alive.all():
+                lost += int((~alive).sum())
+                state, shares = state.of(alive), shares[alive]
+            if not alive.any():
+                return [], lost
+            state = model.maximisation(shares, state)
+        state = state.of(_best(model.expectation(state)[1], kept))
+    return [
+        (state.weights[[s]], [{n: v[[s]] for n, v in t.items()} for t in state.thetas]) for s in range(len(state.weights))
+    ], lost
+
+
+def _best(loglik, count):
+    """Indices of the best log-likelihoods that differ by more than 1e-3."""
+    picks: list[int] = []
+    for i in np.argsort(-loglik):
+        if len(picks) < count and all(abs(loglik[i] - loglik[j]) > 1e-3 for j in picks):
+            picks.append(int(i))
+    return np.array(picks, np.int64)
+
+
+# -- fits -------------------------------------------------------------------------------------------------------------
+
+
+class _Options(NamedTuple):
+    """The options of `fit_many` that these fits have."""
+
+    n_init: int | None = None
+    tol: float = 1e-9
+    max_iter: int = 5000
+    min_sd_ratio: float | None = None
+    min_count: float = 2.5
+    criterion: str = "bic"
+    se: bool = False
+    rng: Any = None
+    workers: Any = None
+
+
+_UNUSED = (None, False, "portfolio", "newton", "double", "auto", "cpu", 0)  # values of other options that change nothing
+
+
+def _options_of(options):
+    """The options, checked."""
+    others = {name: value for name, value in options.items() if name not in _Options._fields}
+    for name, value in others.items():
+        if not any(value is unused or (isinstance(value, str | int) and value == unused) for unused in _UNUSED):
+            raise ValueError(
+                f"{name}={value!r} goes with families that have passes of their own; mixtures of distributions take "
+                f"{', '.join(_Options._fields)}"
+            )
+    o = _Options(**{name: value for name, value in options.items() if name not in others})
+    if is_executor(o.workers):
+        raise TypeError("workers is an executor; a fit of one mixture of distributions takes a number of threads")
+    worker_count(o.workers)
+    fit_options("newton", "portfolio", o.n_init, o.tol, o.max_iter, None, o.min_sd_ratio, o.min_count, o.criterion, "double")
+    return o
+
+
+def fitted(x, n_components, family, weights, options):
+    """The mixture of distributions fitted to one data set."""
+    o = _options_of(options)
+    candidates, _ = numbers_of_components(n_components, 1)
+    size = np.size(x)
+    x, w = weighted_values(x, weights)
+    if isinstance(family, list) and len(candidates) > 1:
+        raise ValueError(f"family names {len(family)} distributions, so n_components is {len(family)}, not {candidates}")
+    order = np.argsort(x, kind="stable")
+    x, w = x[order], w[order]
+    if x.size and weights is not None:
+        warn_of_shares(float(w.sum()), x.size)
+    key = int(normalise_rng(o.rng))
+    fits = [_fitted(x, w, size - x.size, family, K, o, np.random.default_rng([key, K])) for K in candidates]
+    good = [f for f in fits if f.status in (Status.OK, Status.MAX_ITER, Status.NOT_CERTIFIED)] or fits
+    return min(good, key=lambda f: getattr(f, o.criterion) if f.loglik == f.loglik else math.inf)
+
+
+def _refusal(x, parts):
+    """Status and message of data that cannot be fitted, None for others."""
+    if not x.size:
+        return Status.EMPTY, Status.EMPTY.meaning
+    if not np.isfinite(x).all():
+        return Status.NONFINITE, f"{np.sum(np.isinf(x))} values are infinite; remove or replace them"
+    if not 1e-140 < max(-x[0], x[-1]) < 1e140:
+        return Status.NONFINITE, "values beyond 1e140, or all within 1e-140, whose squares are no doubles: divide them by a unit"
+    outside = np.all([(x < part.lower) | (x > part.upper) for part in parts], axis=0)
+    names = " or ".join(dict.fromkeys(part.cls.family for part in parts))
+    if outside.any():
+        return Status.OUT_OF_SUPPORT, f"{outside.sum()} values, the first {x[outside][0]:g}, are outside the support of {names}"
+    if np.unique(x).size <= sum(1 + len(part.free) for part in parts) - 1:
+        return Status.TOO_FEW, Status.TOO_FEW.meaning
+    return None
+
+
+def _fitted(x, w, dropped, family, K, o, rng):
+    """The fit of one number of components."""
+    found = x[np.isfinite(x)]
+    parts = parts_of_family(family, K, found)
+    refused = _refusal(x, parts)
+    count = 1 if K == 1 else o.n_init or 24
+    head = dict(family=family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
+    if refused is not None:
+        return _nothing(*refused, parts, head)
+    model = Model(parts, x, w, o.workers)
+    begun, lost = starts(parts, x, w, o.workers, count, rng)
+    climbs = []
+    for weights, thetas in begun:
+        state = model.state(weights, thetas)
+        climbs.append(climb(model, model.maximisation(model.expectation(state)[0], state), o.tol, o.max_iter))
+    climbs = [one for one in climbs if math.isfinite(one.loglik)]
+    if not climbs:
+        return _nothing(Status.DEGENERATE, Status.DEGENERATE.meaning, parts, head | {"n_singular": lost})
+    keeps = [_admissible(model, one.state, o) for one in climbs]
+    grade = [(3 if keep else 2) if one.certified else 1 for one, keep in zip(climbs, keeps, strict=True)]
+    best = max(range(len(climbs)), key=lambda i: (grade[i], climbs[i].loglik))
+    return _result(model, climbs, best, keeps[best], o, head | {"n_singular": lost})
+
+
+def _admissible(model, state, o):
+    """Whether no component is too narrow or too small, as of the families with passes of their own."""
+    shares = model.expectation(state)[0]
+    masses, means, sd = (a[0] for a in model.spread(shares))
+    whole = model.spread(np.ones((1, 1, model.x.size)))[2][0, 0]
+    free = np.array([bool(part.free) for part in model.parts])
+    if len(model.parts) > 1 and (masses < o.min_count).any():
+        return False
+    narrow = free & ~(sd >= (NARROW if o.min_sd_ratio is None else o.min_sd_ratio) * whole)
+    if not narrow.any() or o.min_sd_ratio is not None:
+        return not narrow.any()
+    nearest = np.abs(model.x[:, None] - means[narrow]).argmin(axis=0)
+    r = shares[0, narrow, nearest]
+    return bool(beyond_chance(r, masses[narrow], sd[narrow], whole).all())
+
+
+def _result(model, climbs, best, keeps, o, head):
+    """The best climb as a fit, its components in ascending order of their medians among those of one distribution."""
+    one = climbs[best]
+    K, thetas = len(model.parts), one.state.thetas
+    made = [p.distribution({n: float(v[0]) for n, v in t.items()}) for p, t in zip(model.parts, thetas, strict=True)]
+    order = np.arange(K)
+    for members in model.alike:
+        order[members] = sorted(members, key=lambda k: float(made[k].median()))
+    status = (
+        (Status.OK if keeps else Status.INADMISSIBLE) if one.certified else Status.NOT_CERTIFIED if one.ended else Status.MAX_ITER
+    )
+    slack = 1e-6 * max(1.0, 1e-6 * abs(one.loglik))
+    hits = sum(other.loglik >= one.loglik - slack for other in climbs)
+    message = _STILL if status == Status.NOT_CERTIFIED else status.meaning
+    if status == Status.OK and head["n_starts"] > 1:
+        message += f"; the best of {head['n_starts']} starts, reached by {hits} of the {len(climbs)} that were climbed from"
+    shares = model.expectation(one.state)[0][0]
+    entropy = -float(np.sum(shares * np.log(np.maximum(shares, 1e-300)), axis=0) @ model.w)
+    bic = model.free * math.log(model.mass) - 2.0 * one.loglik
+    return ComponentsFit(
+        **head,
+        weights=one.state.weights[0][order],
+        components=tuple(made[k] for k in order),
+        loglik=one.loglik,
+        n_iter=one.passes,
+        converged=status in (Status.OK, Status.INADMISSIBLE),
+        status=int(status),
+        message=message,
+        bic=bic,
+        aic=2.0 * model.free - 2.0 * one.loglik,
+        icl=bic + 2.0 * entropy,
+        n_free=model.free,
+        hits=hits,
+        runner_up=max((f.loglik for f in climbs if f.certified and f.loglik < one.loglik - slack), default=math.nan),
+        n_climbed=len(climbs),
+        se=_named_errors(model, one, order) if o.se and status == Status.OK else {},
+        decrement=one.decrement,
+        min_eig=one.min_eig,
+    )
+
+
+def _named_errors(model, one, order):
+    """Standard errors of the weights and the parameters by name, 0 for fixed ones and NaN for those a component has not."""
+    of_weights, of_others = one.errors
+    names = dict.fromkeys(name for part in model.parts for name in part.cls.names)
+    out = {name: np.array([0.0 if name in part.cls.names else math.nan for part in model.parts]) for name in names}
+    for at, error in zip(model.coordinates, of_others, strict=True):
+        out[at.name][at.k] = error
+    return {"weights": of_weights[order]} | {name: errors[order] for name, errors in out.items()}
+
+
+def _nothing(status, message, parts, head):
+    """The fit of data that cannot be fitted."""
+    numbers = dict.fromkeys(("loglik", "bic", "aic", "icl", "runner_up", "decrement", "min_eig"), math.nan)
+    counts = dict(n_iter=0, hits=0, n_climbed=0, n_singular=0, n_free=len(parts) - 1 + sum(len(p.free) for p in parts))
+    ended = dict(
+        weights=np.full(len(parts), math.nan), components=(), converged=False, status=int(status), message=message, se={}
+    )
+    return ComponentsFit(**numbers | counts | ended | head)

@@ -1,0 +1,203 @@
+"""Mixtures whose components are distributions: against the families with passes of their own, and SciPy's minimiser."""
+
+from __future__ import annotations
+
+import math
+import typing
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.stats
+
+from numbastats import distributions, mixture
+from numbastats.mixture.components import Model, parts_of_family
+from numbastats.mixture.families import FAMILIES, Name
+
+
+@pytest.fixture(scope="module")
+def two():
+    rng = np.random.default_rng(0)
+    return np.concatenate([rng.logistic(-2, 0.6, 300), rng.logistic(3, 0.4, 200)])
+
+
+@pytest.fixture(scope="module")
+def fitted(two):
+    return mixture.fit(two, 2, family="logistic", se=True, rng=0)
+
+
+SAME = {  # a family here, how its own parameters and errors follow from those of the distribution
+    "normal": lambda p, e: (p["loc"], p["scale"] ** 2, e["loc"], 2.0 * p["scale"] * e["scale"]),
+    "inverse_gaussian": lambda p, e: (p["mean"], p["shape"], e["mean"], e["shape"]),
+}
+
+
+@pytest.mark.parametrize("family", SAME)
+def test_the_same_fits_as_by_passes_of_their_own(family):
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.gamma(3.0, 1.0, 300), rng.gamma(30.0, 0.5, 200)])
+    own = mixture.fit(x, 2, family=family, se=True, rng=0)
+    found = mixture.fit(x, 2, family=[family] * 2, se=True, rng=0)
+    assert found.status == own.status == 0 and found.n_free == 5
+    assert abs(found.loglik - own.loglik) < 1e-9 and abs(found.bic - own.bic) < 1e-9  # observed 1e-12
+    centres, params, first, second = SAME[family](found.parameters, found.se)
+    np.testing.assert_allclose(found.weights, own.weights, rtol=1e-6)  # the decrement is below 1e-9
+    np.testing.assert_allclose(centres, own.centres, rtol=1e-6)
+    np.testing.assert_allclose(params, own.params, rtol=1e-5)
+    errors = list(own.se.values())
+    np.testing.assert_allclose([found.se["weights"], first, second], errors, rtol=2e-5)  # second differences; observed 3e-7
+    np.testing.assert_allclose(found.predict_proba(x[:9]), own.predict_proba(x[:9]), rtol=1e-5, atol=1e-12)
+    assert abs(found.min_eig) < 1.0 and found.decrement < 1e-9
+
+
+def test_against_a_general_minimiser(two, fitted):
+    def minus_loglik(p):
+        share, (a, b), (s, t) = 1.0 / (1.0 + math.exp(-p[0])), p[1:3], np.exp(p[3:])
+        f = share * scipy.stats.logistic.pdf(two, a, s) + (1.0 - share) * scipy.stats.logistic.pdf(two, b, t)
+        return -np.log(f).sum()
+
+    best = scipy.optimize.minimize(minus_loglik, [0.0, -2.0, 3.0, -0.5, -0.5], method="BFGS", options={"gtol": 1e-6})
+    assert fitted.status == 0 and abs(fitted.loglik + best.fun) < 1e-7
+    np.testing.assert_allclose(fitted.parameters["loc"], best.x[1:3], rtol=1e-5)
+    np.testing.assert_allclose(fitted.parameters["scale"], np.exp(best.x[3:]), rtol=1e-5)
+    assert abs(np.sum(fitted.logpdf(two)) - fitted.loglik) < 1e-9
+
+
+@pytest.mark.slow
+def test_a_users_density(two, fitted):
+    own = distributions.define("Hyperbolic_secant_squared", lambda z: -2.0 * math.log(2.0 * math.cosh(0.5 * z)))
+    found = mixture.fit(two, 2, family=own, rng=0)
+    assert found.status == 0 and abs(found.loglik - fitted.loglik) < 1e-8
+    assert isinstance(found.components[0], own)
+
+
+def test_the_loglik_never_falls(two):
+    for family in ("logistic", ["student_t", "gumbel"]):
+        model = Model(parts_of_family(family, 2, two), np.sort(two), np.ones(two.size), 1)
+        shares = np.random.default_rng(3).dirichlet([1.0, 1.0], two.size).T[None]
+        state, before = model.maximisation(shares), -math.inf
+        for _ in range(40):
+            state, (value,) = model.em_pass(state)
+            assert value >= before - 1e-12 * abs(value)
+            before = value
+
+
+def test_noise():
+    rng = np.random.default_rng(5)
+    x = np.concatenate([rng.normal(1.0, 0.5, 700), rng.uniform(-10.0, 10.0, 300)])
+    found = mixture.fit(x, 2, family=["normal", "uniform"], se=True, rng=0)
+    loc, scale = found.parameters["loc"], found.parameters["scale"]
+    assert found.status == 0 and found.n_free == 3
+    assert loc[1] == x.min() and loc[1] + scale[1] == pytest.approx(x.max(), rel=1e-15)
+    errors = np.array([found.se["weights"][0], found.se["loc"][0], found.se["scale"][0]])
+    away = np.abs([found.weights[0] - 0.7, loc[0] - 1.0, scale[0] - 0.5]) / errors
+    assert (away < 3.0).all() and found.se["loc"][1] == 0.0
+    wide = mixture.fit(x, 2, family=["normal", ("uniform", {"loc": -10.0, "scale": 20.0})], rng=0)
+    assert abs(wide.loglik - found.loglik) < 2.0 and wide.parameters["scale"][1] == 20.0
+
+
+def test_fixed_parameters_stay(two):
+    free = mixture.fit(two, 2, family=["student_t", "student_t"], rng=0)
+    four = mixture.fit(two, 2, family=("student_t", {"df": 4}), se=True, rng=0)
+    assert four.status == 0 and (four.parameters["df"] == 4.0).all() and (four.se["df"] == 0.0).all()
+    assert four.n_free == 5 and free.n_free == 7 and free.loglik >= four.loglik
+    rng = np.random.default_rng(2)
+    shares = np.concatenate([rng.beta(2.0, 8.0, 200), rng.beta(9.0, 3.0, 200)])
+    beta = mixture.fit(shares, 2, family="beta", rng=0)  # loc and scale are 0 and 1 where nothing else is said
+    assert beta.status == 0 and beta.n_free == 5 and beta.parameters["scale"].tolist() == [1.0, 1.0]
+    known = mixture.fit(two, 2, family=[("normal", {"loc": -2, "scale": 1}), ("normal", {"loc": 3, "scale": 1})], rng=0)
+    f, g = scipy.stats.norm.pdf(two, -2), scipy.stats.norm.pdf(two, 3)
+    share = scipy.optimize.brentq(lambda w: np.sum((f - g) / (w * f + (1 - w) * g)), 0.01, 0.99, xtol=1e-13)
+    assert known.n_free == 1 and known.weights[0] == pytest.approx(share, rel=1e-9)
+
+
+def test_number_of_components_by_a_criterion(two):
+    found = mixture.fit(two, range(1, 4), family="logistic", rng=0)
+    one = mixture.fit(two, 1, family="logistic", rng=0)
+    assert found.n_components == 2 and found.bic < one.bic
+    assert one.loglik == pytest.approx(distributions.fit(two, "logistic").loglik, rel=1e-12)
+
+
+def test_weights_are_repetitions(two):
+    counts = np.arange(two.size) % 3
+    weighted = mixture.fit(two, 2, family="logistic", weights=counts, rng=0)
+    repeated = mixture.fit(np.repeat(two, counts), 2, family="logistic", rng=0)
+    assert weighted.status == 0 and weighted.loglik == pytest.approx(repeated.loglik, rel=1e-12)
+    assert weighted.n_dropped == (counts == 0).sum() and weighted.bic == pytest.approx(repeated.bic, rel=1e-12)
+
+
+def test_what_follows(two, fitted):
+    pd = pytest.importorskip("pandas")
+    series = pd.Series(two)
+    assert mixture.fit(series, 2, family="logistic", rng=0).loglik == fitted.loglik
+    q = np.array([0.01, 0.5, 0.99])
+    np.testing.assert_allclose(fitted.cdf(fitted.ppf(q)), q, rtol=1e-11)
+    w, (a, b), (s, t) = fitted.weights, fitted.parameters["loc"], fitted.parameters["scale"]
+    by_scipy = w[0] * scipy.stats.logistic.sf(1.0, a, s) + w[1] * scipy.stats.logistic.sf(1.0, b, t)
+    assert fitted.sf(1.0) == pytest.approx(by_scipy, rel=1e-13)
+    assert fitted.mean() == pytest.approx(w @ [a, b], rel=1e-13) and fitted.rvs((2, 3), rng=1).shape == (2, 3)
+    p = fitted.predict_proba([-2.0, 3.0, math.nan])
+    np.testing.assert_allclose(p[:2].sum(axis=1), 1.0, rtol=1e-14)
+    assert fitted.predict([-2.0, 3.0, math.nan]).tolist() == [0, 1, -1]
+    assert list(fitted.summary())[:4] == ["weight", "family", "loc", "scale"] and "logistic, logistic" in repr(fitted)
+    model = mixture.Mixture(2, family="logistic", rng=0).fit(two)
+    assert model.result_.loglik == fitted.loglik and model.bic(two) == pytest.approx(fitted.bic, rel=1e-12)
+    assert model.predict(two[:3]).tolist() == fitted.predict(two[:3]).tolist() and model.pdf(0.0) == fitted.pdf(0.0)
+
+
+def test_classes_that_have_passes_of_their_own(two):
+    found = mixture.fit(two, 2, family=distributions.Normal, rng=0)
+    assert isinstance(found, mixture.MixtureFit) and found.family == "normal"
+    assert found.components[0].scale == math.sqrt(found.params[0])
+    assert set(FAMILIES) == set(typing.get_args(Name)) - {"gaussian"}
+
+
+def test_data_that_cannot_be_fitted(two):
+    for x, family, status in (
+        ([], ["normal", "uniform"], 7),
+        ([math.nan] * 9, "logistic", 7),
+        ([1.0, 2.0, 3.0, math.inf], "logistic", 8),
+        (1e-200 * two, "logistic", 8),
+        (two, "weibull", 6),
+        ([1.0, 2.0, 3.0, 4.0], "logistic", 5),
+    ):
+        found = mixture.fit(x, 2, family=family, errors="status")
+        assert found.status == status and not found.converged and np.isnan(found.weights).all()
+        with pytest.raises(ValueError, match="no parameters"):
+            found.pdf(0.0)
+        with pytest.raises(ValueError, match="cannot be fitted"):
+            mixture.fit(x, 2, family=family)
+
+
+def test_no_certificate_without_second_derivatives(two):
+    found = mixture.fit(two, 2, family="laplace", se=True, rng=0)
+    assert found.status == 2 and not found.converged and not found.se and "Laplace" in found.message
+
+
+def test_collapse_onto_equal_values(two):
+    x = np.append(np.full(100, 1.25), two)
+    found = mixture.fit(x, 2, family="logistic", rng=0)
+    assert found.status == 0 and found.loglik < 0.0  # a component on the 100 alone would have no bound
+    assert mixture.fit(x, 2, family="logistic", rng=0, min_sd_ratio=0.9).status == 4
+
+
+def test_refusals(two):
+    for family, message in (
+        ("logistc", "logistic"),
+        (["normal", "poisson"], "do not mix"),
+        (["normal"] * 3, "n_components=3"),
+        (("gamma", {"df": 3}), "names 'df'"),
+        (("gamma", {"loc": None}), "must hold numbers"),
+        ("pareto", "end of its support"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mixture.fit(np.abs(two), 2, family=family)
+    with pytest.raises(TypeError, match="dict of fixed"):
+        mixture.fit(two, 2, family=["normal", ("student_t", 4)])
+    with pytest.raises(ValueError, match="names 2 distributions"):
+        mixture.fit(two, range(1, 3), family=["normal", "normal"])
+    for options in ({"prior": {"n0": 1}}, {"device": "cuda"}, {"method": "em"}, {"cov": True}):
+        with pytest.raises(ValueError, match="passes of their own"):
+            mixture.fit(two, 2, family="logistic", **options)
+    with pytest.raises(ValueError, match="one data set"):
+        mixture.fit_many([two], 2, family="logistic")
