@@ -43,8 +43,8 @@ __all__ = [
 
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
 _SAMPLERS = {  # by response
-    "probit": ("gibbs", "px-gibbs", "split-hmc", "surrogate"),
-    "logit": ("split-hmc", "surrogate"),
+    "probit": ("gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"),
+    "logit": ("collapsed-gibbs", "split-hmc", "surrogate"),
     "poisson": ("split-hmc", "surrogate"),
     "gaussian": ("gibbs", "collapsed-gibbs"),
 }
@@ -120,7 +120,7 @@ def checked_options(params, responses=("probit",), priors=_PRIORS):
                     f"an executor samples every chain in a process of its own, where {name}={getattr(options, name)!r} does not "
                     f"reach; pass workers= as a number of threads, or leave {name} out"
                 )
-    if options.sampler not in ("gibbs", "px-gibbs") and options.response != "gaussian" and options.warmup < 50:
+    if not options.sampler.endswith("gibbs") and options.response != "gaussian" and options.warmup < 50:
         raise ValueError(f"warmup={options.warmup} is too short for sampler={options.sampler!r}, which adapts; use at least 50")
     for name in ("tau_scale", "tau", "slab", "slab_df", "intercept_scale"):
         value = getattr(options, name)

@@ -31,7 +31,7 @@ from numbastats.bayes.responses import BINARY
 from numbastats.bayes.samplers import collapsed
 from numbastats.scalar.shrinkage import item_of
 
-__all__ = ["SAMPLERS", "Chains", "one_blas_thread", "sampler_of_numbers", "surrogate_sweeps"]
+__all__ = ["SAMPLERS", "Chains", "one_blas_thread", "sampler_of", "surrogate_sweeps"]
 
 SAMPLERS = ("gibbs", "px-gibbs", "split-hmc", "surrogate", "collapsed-gibbs")
 _ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
@@ -80,11 +80,17 @@ def one_blas_thread(n, p):
                 put()
 
 
-def sampler_of_numbers(sampler, n, p, slab):
-    """The sampler of response="gaussian". Without a slab A V A' is formed once a step, with one at every proposal of tau."""
+def sampler_of(response, sampler, n, p, slab):
+    """The sampler that "auto" stands for as far as the shape decides: else it is still "auto", or "gibbs" of numbers.
+
+    Of numbers "gibbs" keeps up where a slab has A V A' made anew at every proposal of tau.
+    """
     if sampler != "auto":
         return sampler
-    return "collapsed-gibbs" if p > (1 if slab is None or math.isinf(slab) else _SLAB_COLUMNS) * n else "gibbs"
+    least = _SLAB_COLUMNS if response == "gaussian" and slab is not None and not math.isinf(slab) else 1
+    if response != "poisson" and p > least * n:
+        return "collapsed-gibbs"
+    return "gibbs" if response == "gaussian" else "auto"
 
 
 def surrogate_sweeps(n, p):
@@ -200,15 +206,13 @@ class Chains:
         self.slab[skip:] = 0.0 if slab is None else 1.0 / max(float(slab), 1e-150) ** 2  # finite
         self.slab_df, self.width = slab_df, 1.0 if slab is None else max(float(slab), 1e-150)
         self.sweeps = surrogate_sweeps(self.n, self.p) if sweeps is None else sweeps
-        more_columns = self.p > self.n and rows.response == "probit"
-        self.kind = ("px-gibbs" if more_columns else "split-hmc") if kind == "auto" else kind
-        self.choosing = kind == "auto" and not more_columns
+        self.kind = sampler_of(rows.response, kind, self.n, self.p, slab)
+        self.choosing = self.kind == "auto"
+        self.kind = "split-hmc" if self.choosing else self.kind
         self.normal = rows.response == "gaussian"
         self.weight = rows.facts[k.WEIGHT].sum() if self.normal else 0.0
-        if self.normal:
-            self.kind, self.choosing = sampler_of_numbers(kind, self.n, self.p, slab), False
         self.collapsed = self.kind == "collapsed-gibbs"
-        self.wide = more_columns and self.kind in ("gibbs", "px-gibbs")  # an n x n factorisation instead of p x p
+        self.wide = self.p > self.n and not self.normal and self.kind in ("gibbs", "px-gibbs")  # an n x n factorisation
         first, of = (0, chains) if number is None else number
         self.streams = _streams(first, chains)
         shape = (chains, self.p)
@@ -261,9 +265,13 @@ class Chains:
         if self.wide:
             self._identity, self._X = Rows(np.eye(self.n), rows.device, rows.workers), rows.floats()
         if self.collapsed:
-            weights, outcomes = rows.facts[k.WEIGHT], rows.facts[k.OUTCOME]
-            X = rows.floats().astype(np.float64, copy=False)
-            self._problem = collapsed.problem(X, outcomes, weights, skip=self.skip, precision=self._intercept_precision)
+            weights, offsets, outcomes = rows.facts if rows.response != "probit" else (np.ones(self.n), np.zeros(self.n), None)
+            X, intercept = rows.floats().astype(np.float64, copy=False), (self.skip, self._intercept_precision)
+            if self.normal:
+                self._problem = collapsed.problem(X, outcomes, weights, skip=intercept[0], precision=intercept[1])
+            else:
+                some = weights > 0.0
+                self._problem = collapsed.Classes(rows.response, X[some], weights[some], offsets[some], *intercept)
 
     def __getstate__(self):
         """The state that is pickled: without the data."""
@@ -523,15 +531,17 @@ class Chains:
         s = self.state
         self.attach(self.rows)
         chains = len(s["B"])
-        s["S"], s["loglik"] = np.zeros(chains), np.empty(chains)
+        s["loglik"] = np.empty(chains)
+        if self.normal:
+            s["S"] = np.zeros(chains)
         if not self.fixed:
             s["D"][:, self.skip :] = np.exp(-2.0 * s["T"])[:, None]
-        self._draw_collapsed(lambda state, prior, numbers: collapsed.init(self._problem, prior, state.d, state.log_tau, numbers))
+        self._draw_collapsed(lambda data, prior, state, numbers: collapsed.init(data, prior, state.d, state.log_tau, numbers))
 
     def _collapse(self):
         s = self.state
-        self._scales(s["B"] * np.exp(-s["S"])[:, None], s)
-        self._draw_collapsed(lambda state, prior, numbers: collapsed.step(self._problem, prior, state, numbers))
+        self._scales(s["B"] * np.exp(-s["S"])[:, None] if self.normal else s["B"], s)
+        self._draw_collapsed(collapsed.step)
         return np.ones(len(s["B"]))
 
     def _draw_collapsed(self, draw):
@@ -539,15 +549,22 @@ class Chains:
         s, skip = self.state, self.skip
         Z, _ = self._draws()
         gammas, extra = np.empty(len(Z)), self._precisions(s) - s["D"]
-        k.GAMMA.serial(*self.key, self.streams, self._step(), self._problem.shape, gammas)
+        shape = self._problem.shape if self.normal else 0.5 * self.n
+        k.GAMMA.serial(*self.key, self.streams, self._step(), shape, gammas)
         item = item_of(np.int64(0), self._step())
 
         def chain(c):
-            state = collapsed.State(s["B"][c], s["D"][c, skip:], s["T"][c], s["S"][c], s["loglik"][c])
+            rows, b = self._problem, s["B"][c]
+            data = rows if self.normal else collapsed.given_latent(rows, b, self.key, item, self.streams[k.LATENT_STAGE, c])
+            state = collapsed.State(b, s["D"][c, skip:], s["T"][c], s["S"][c] if self.normal else 0.0, s["loglik"][c])
             prior = collapsed.Prior(extra[c, skip:], "C" not in s, self.scale, self.fixed)
             words = collapsed.Numbers(Z[c], gammas[c], self.key, item, self._more_streams[8][0, c])
-            state = draw(state, prior, words)
-            s["B"][c], s["D"][c, skip:], s["T"][c], s["S"][c], s["loglik"][c] = state
+            b, s["D"][c, skip:], s["T"][c], log_sigma, s["loglik"][c] = draw(data, prior, state, words)
+            if self.normal:
+                s["B"][c], s["S"][c] = b, log_sigma
+            else:
+                s["B"][c] = b * math.exp(-log_sigma)
+                s["loglik"][c] = collapsed.loglik(rows, s["B"][c])
 
         large = self.n * self.n * self.p > _LARGE_PRODUCT
         in_threads(chain, [(c,) for c in range(len(Z))], worker_count(self.rows.workers) if large else 1)

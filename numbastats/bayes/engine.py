@@ -17,7 +17,7 @@ import numpy as np
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import interrupts_held
-from numbastats.bayes.chains import one_blas_thread, sampler_of_numbers
+from numbastats.bayes.chains import one_blas_thread, sampler_of
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
 from numbastats.bayes.responses import BINARY
@@ -49,8 +49,7 @@ def goals(options, n, p):
     """Iterations after which to stop if the chains agree; the last of them ends the sampling."""
     draws = [options.draws or _FIRST]
     if options.draws is None:
-        numbers = options.response == "gaussian"
-        if numbers and sampler_of_numbers(options.sampler, n, p, options.slab) == "collapsed-gibbs":
+        if sampler_of(options.response, options.sampler, n, p, options.slab) == "collapsed-gibbs":
             work, most = options.thin * n * n * p, _MOST_PRODUCTS
         else:  # per draw: a pass over the data and a factorisation
             work, most = options.thin * (n * p + p * p * min(n, p)), _MOST_WORK
@@ -342,7 +341,13 @@ class Run:
             tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
         elif options.slab is None and hopeless:
             tips.append("slab= the size of the largest coefficients that may be")
-        tips += ["fewer columns"] * hopeless
+        if options.response == "poisson" and self.chains.p > self.chains.n:
+            tips.append(
+                "those columns only that HorseshoeRegression().fit(X, np.sqrt(y)) finds to matter, as chains of counts move "
+                f"slowly with more columns ({self.chains.p}) than rows ({self.chains.n})"
+            )
+        elif hopeless:
+            tips.append("fewer columns")
         few = f"More draws alone will hardly do (more than {most} a chain). " * hopeless
         return f"{few}Use {'; '.join(tips)}. summary() has R-hat and ESS of every coefficient"
 

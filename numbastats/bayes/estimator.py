@@ -23,7 +23,7 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
-from numbastats.bayes.chains import Chains, one_blas_thread
+from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
 from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
@@ -36,7 +36,7 @@ _FITTED = ("_options", "_run")
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
 Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
-Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "split-hmc", "surrogate"]
+Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
 RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
 Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
@@ -169,10 +169,12 @@ class _Regression(Estimator):
             rounded=self.quantize,
             outcomes=found.outcomes,
         )
-        tall = facts.p + self.fit_intercept <= facts.n or self.response not in ("probit", "gaussian")
-        again = reader.streamed and storage in ("float64", "float32") and tall
+        kind = sampler_of(self.response, self.sampler, facts.n, facts.p + self.fit_intercept, self.slab)
+        whole = kind == "collapsed-gibbs" or (kind.endswith("gibbs") and facts.p + self.fit_intercept > facts.n)
+        again = reader.streamed and storage in ("float64", "float32") and not whole
         X = source if again else source.load()
-        if is_executor(self.workers) or self.response == "gaussian":  # executors take host arrays, a normal model sums once
+        # executors take host arrays, a normal model sums once, and the sampler of many columns makes no passes
+        if is_executor(self.workers) or self.response == "gaussian" or kind == "collapsed-gibbs":
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass
             work = None if again else functools.partial(work_of, *source.shape, self.chains)
@@ -729,8 +731,8 @@ class HorseshoeClassifier(_Classifier):
         Add the intercept a, which is not shrunk.
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; may be inf.
-    sampler : {"auto", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
-        As for `BayesProbit`; the last two need response="probit".
+    sampler : {"auto", "collapsed-gibbs", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
+        As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit".
     chains, warmup, draws, thin, keep, inner_sweeps
         As for `BayesProbit`.
     standardize : bool
@@ -751,8 +753,8 @@ class HorseshoeClassifier(_Classifier):
 
     Notes
     -----
-    A row of weight w adds w times its log-likelihood. Where more columns than rows are fitted with response="logit", a
-    factorisation of p x p entries is needed per iteration; response="probit" then takes one of n x n.
+    A row of weight w adds w times its log-likelihood. With more columns than rows an iteration costs n^2 p/2 multiplications,
+    with a slab some eight times as many; its draws depend neither on the number of threads nor on the executor.
 
     References
     ----------
@@ -762,6 +764,8 @@ class HorseshoeClassifier(_Classifier):
     A. Nishimura, M. A. Suchard, "Shrinkage with shrunken shoulders", Bayesian Analysis 18 (2023), for the slab.
     J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic
     Journal of Statistics 11 (2017), eq. 2.8 and 2.10, for `slab_df`.
+    N. G. Polson, J. G. Scott, J. Windle, "Bayesian inference for logistic models using Polya-Gamma latent variables", JASA 108
+    (2013), and the references of `HorseshoeRegression`, for "collapsed-gibbs".
 
     Examples
     --------
@@ -1161,16 +1165,18 @@ class BayesProbit(_Classifier):
         Add the intercept a, which is not shrunk.
     intercept_scale : float
         Prior standard deviation of the intercept; may be inf.
-    sampler : {"auto", "gibbs", "px-gibbs", "split-hmc", "surrogate"}
+    sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
         How the posterior is sampled:
 
-        ===========  ======================================================================================================
-        auto         "px-gibbs" for more columns than rows; otherwise chooses between the last two at the end of the warmup
-        gibbs        the Gibbs sampler of the reference, corrected
-        px-gibbs     the same with parameter expansion
-        split-hmc    Hamiltonian Monte Carlo around a normal approximation of the likelihood
-        surrogate    Gibbs sampling under that approximation, corrected by one acceptance step; for many rows
-        ===========  ======================================================================================================
+        ===============  ==================================================================================================
+        auto             "collapsed-gibbs" for more columns than rows; otherwise chooses between the last two at the end of
+                         the warmup
+        gibbs            the Gibbs sampler of the reference, corrected
+        px-gibbs         the same with parameter expansion
+        collapsed-gibbs  the same, and tau once more with the coefficients integrated out; n x n algebra on the CPU
+        split-hmc        Hamiltonian Monte Carlo around a normal approximation of the likelihood
+        surrogate        Gibbs sampling under that approximation, corrected by one acceptance step; for many rows
+        ===============  ==================================================================================================
 
         "surrogate" misses tails that are much heavier than those of a normal distribution, as with separable data and no slab;
         `fit` then warns.
@@ -1242,8 +1248,8 @@ class BayesProbit(_Classifier):
         "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_slab", log c, with a finite `slab_df`;
         "log_lambda" with keep="all".
     sample_stats_ : dict
-        "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!; the latter not for the samplers
-        "gibbs" and "px-gibbs". Of "collapsed-gibbs" it is in the unit of y.
+        "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!, of numbers in the unit of y; the
+        latter not for the samplers "gibbs" and "px-gibbs".
     moments_ : dict
         "mean", "variance" and "positive", P(b_j > 0), shape (p,), with the intercept first if there is one; for keep="cov" also
         "covariance", shape (p, p). Available for every `keep`.
