@@ -1,4 +1,4 @@
-"""Checks of user input: options, the rows and outcomes of a fit, the rows of a prediction."""
+"""Parameters of the estimators, declared once; checks of them, of the rows and outcomes of a fit, of the rows of a prediction."""
 
 from __future__ import annotations
 
@@ -7,21 +7,30 @@ import math
 import sys
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.checks import choice, refuse_complex, refuse_mask
-from numbastats._core.errors import warn
+from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import check_names
 from numbastats._core.kinds import to_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import SAMPLERS
+from numbastats.random import RNG, Device
 
 __all__ = [
+    "Horseshoe",
+    "Keep",
     "Options",
+    "Prior",
+    "RegressionSampler",
+    "Sampler",
+    "Single",
+    "Storage",
     "block",
     "check_features",
     "check_memory",
@@ -32,14 +41,25 @@ __all__ = [
     "column",
     "count",
     "finite",
+    "fixed",
     "level_and_size",
     "matrix",
     "numbers",
     "outcomes_as_numbers",
     "outcomes_of_rows",
+    "parametrised",
     "storage_type",
     "weights_of_rows",
 ]
+
+Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
+Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
+Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
+RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
+Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
+Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
+Single: TypeAlias = Literal["float64", "float32"]
+C = TypeVar("C", bound=type)
 
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
 _SAMPLERS = {  # by response
@@ -51,33 +71,46 @@ _SAMPLERS = {  # by response
 _STORAGE_TYPES = ("float64", "float32", "bfloat16", "int8")
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """Parameters of an estimator when `fit` was called; later changes take effect at the next fit."""
+@dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
+def parametrised(cls: C) -> C:
+    """Give a class the constructor that stores the parameters of `Options`, with the defaults that the class changes."""
+    dataclasses.dataclass(eq=False, repr=False, kw_only=True)(cls)
+    cls.__init__ = names_ours(cls.__init__)  # type: ignore[misc]
+    return cls
 
-    prior: str
-    tau_scale: float
-    tau: float | None
-    slab: float | None
-    fit_intercept: bool
-    intercept_scale: float
-    sampler: str
-    chains: int
-    warmup: int
-    draws: int | None
-    thin: int
-    keep: str
-    inner_sweeps: int | None
-    standardize: bool
-    callback_every: int | None
-    dtype: Any
-    device: str | None
-    workers: Any
-    rng: Any
-    callback: Callable | None
-    quantize: bool = False
-    response: str = "probit"
+
+def fixed(value: Any) -> Any:
+    """A parameter of `Options` that is no parameter of the class."""
+    return dataclasses.field(default=value, init=False)
+
+
+@parametrised
+class Options:
+    """Parameters of an estimator; by themselves those when `fit` was called, as later changes take effect at the next fit."""
+
+    response: Any = "probit"
+    prior: Any = "horseshoe"
+    tau_scale: float = 1.0
+    tau: float | None = None
+    slab: float | None = None
     slab_df: float | None = None
+    fit_intercept: bool = True
+    intercept_scale: float = 10.0
+    sampler: Any = "auto"
+    chains: int = 4
+    warmup: int = 1000
+    draws: int | None = None
+    thin: int = 1
+    keep: Keep = "draws"
+    inner_sweeps: int | None = None
+    standardize: bool = False
+    quantize: bool = False
+    callback_every: int | None = None
+    dtype: Storage | DTypeLike | None = None
+    device: Device | None = None
+    workers: Any = None
+    rng: RNG = None
+    callback: Callable[[dict[str, Any]], Any] | None = None
     progress: bool = False
 
 

@@ -23,23 +23,18 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
+from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
 from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import BINARY, facts_of_rows
-from numbastats.random import RNG, Device
+from numbastats.random import RNG
 
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
 _FITTED = ("_options", "_run")
 
-Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
-Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
-Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
-RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
-Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
-Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Kind: TypeAlias = Literal["mean", "outcome"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
 
@@ -63,39 +58,12 @@ def _chains_of(rows, number, **options):
     return Chains(rows, number=number, **options)
 
 
-class _Regression(Estimator):
+class _Regression(Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
-    response: Any = "probit"
-    prior: Any = "horseshoe"
     _responses: tuple[str, ...] = ("probit",)
     _priors: tuple[str, ...] = ("horseshoe", "horseshoe+")
 
-    # parameters
-    tau_scale: float
-    tau: float | None
-    slab: float | None
-    slab_df: float | None = None
-    fit_intercept: bool
-    intercept_scale: float
-    sampler: Any
-    chains: int
-    warmup: int
-    draws: int | None
-    thin: int
-    keep: Any
-    inner_sweeps: int | None
-    standardize: bool
-    quantize: bool = False
-    callback_every: int | None
-    dtype: Any
-    device: Device | None
-    workers: Any
-    rng: RNG
-    callback: Callable[[dict[str, Any]], Any] | None
-    progress: bool
-
-    # attributes of a fit
     coef_: NDArray[np.float64]
     intercept_: Any
     n_features_in_: int
@@ -112,7 +80,7 @@ class _Regression(Estimator):
 
     def _fit(self, X, y, sample_weight=None, offset=None):
         """Sample the posterior; the docstrings of `fit` list parameters and exceptions."""
-        params = self.get_params() | {"prior": self.prior, "response": self.response}
+        params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
         for values, called in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset")):
             rows_alike(X, values, ("X", called))
@@ -477,7 +445,7 @@ class _Regression(Estimator):
         if response not in cls._responses:
             raise ValueError(f"{path} has a model with response={response!r}, not one of {cls.__name__}")
         vars(model).update({n: v for n, v in params.items() if n in model.get_params()})
-        model._options = arguments.Options(**model.get_params() | {"prior": model.prior, "response": response})
+        model._options = Options(**{**model.get_params(), "prior": model.prior, "response": response})
         if "classes" in file:
             model.classes_ = file["classes"]
         model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
@@ -707,6 +675,7 @@ class _Classifier(_Regression):
         return float(np.average(found == y, weights=None if sample_weight is None else arguments.column(sample_weight)))
 
 
+@parametrised
 class HorseshoeClassifier(_Classifier):
     """Classification of two classes with the horseshoe prior, ``P(y = 1 | x) = F(offset + a + x'b)``.
 
@@ -782,34 +751,13 @@ class HorseshoeClassifier(_Classifier):
 
     _responses = BINARY
 
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        response: Literal["logit", "probit"] = "logit",
-        prior: Horseshoe = "horseshoe",
-        tau_scale: float = 1.0,
-        tau: float | None = None,
-        slab: float | None = 2.5,
-        slab_df: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scale: float = 10.0,
-        sampler: Sampler = "auto",
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int | None = None,
-        thin: int = 1,
-        keep: Keep = "draws",
-        inner_sweeps: int | None = None,
-        standardize: bool = True,
-        callback_every: int | None = None,
-        dtype: Literal["float64", "float32"] | DTypeLike | None = None,
-        device: Device | None = None,
-        workers: Any = None,
-        rng: RNG = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._store(locals())
+    response: Literal["logit", "probit"] = "logit"
+    prior: Horseshoe = "horseshoe"
+    slab: float | None = 2.5
+    sampler: Sampler = "auto"
+    standardize: bool = True
+    quantize: bool = fixed(False)
+    dtype: Single | DTypeLike | None = None
 
     def fit(
         self,
@@ -845,6 +793,7 @@ class HorseshoeClassifier(_Classifier):
         return self._fit(X, y, sample_weight, offset)
 
 
+@parametrised
 class HorseshoeRegression(_Regression):
     """Regression of numbers or counts with the horseshoe prior: ``E(y | x) = F(offset + a + x'b)``.
 
@@ -956,36 +905,13 @@ class HorseshoeRegression(_Regression):
     _estimator_type = "regressor"
     _responses = ("gaussian", "poisson")
 
-    intercept_: float
-
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        response: Literal["gaussian", "poisson"] = "gaussian",
-        prior: Horseshoe = "horseshoe",
-        tau_scale: float = 1.0,
-        tau: float | None = None,
-        slab: float | None = None,
-        slab_df: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scale: float = math.inf,
-        sampler: RegressionSampler = "auto",
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int | None = None,
-        thin: int = 1,
-        keep: Keep = "draws",
-        inner_sweeps: int | None = None,
-        standardize: bool = True,
-        callback_every: int | None = None,
-        dtype: Literal["float64", "float32"] | DTypeLike | None = None,
-        device: Device | None = None,
-        workers: Any = None,
-        rng: RNG = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._store(locals())
+    response: Literal["gaussian", "poisson"] = "gaussian"
+    prior: Horseshoe = "horseshoe"
+    intercept_scale: float = math.inf
+    sampler: RegressionSampler = "auto"
+    standardize: bool = True
+    quantize: bool = fixed(False)
+    dtype: Single | DTypeLike | None = None
 
     def fit(
         self,
@@ -1136,6 +1062,7 @@ class HorseshoeRegression(_Regression):
         return float(1.0 - error / whole) if whole > 0.0 else float(error == 0.0)
 
 
+@parametrised
 class BayesProbit(_Classifier):
     """Probit regression ``P(y = 1 | x) = Phi(a + x'b)`` with a shrinkage prior on b, sampled by Markov chain Monte Carlo.
 
@@ -1291,34 +1218,9 @@ class BayesProbit(_Classifier):
 
     _priors = ("horseshoe", "ridge", "lasso", "horseshoe+")
 
-    def __init__(  # noqa: PLR0913
-        self,
-        prior: Prior = "horseshoe",
-        *,
-        tau_scale: float = 1.0,
-        tau: float | None = None,
-        slab: float | None = None,
-        slab_df: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scale: float = 10.0,
-        sampler: Sampler = "auto",
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int | None = None,
-        thin: int = 1,
-        keep: Keep = "draws",
-        inner_sweeps: int | None = None,
-        standardize: bool = False,
-        quantize: bool = False,
-        callback_every: int | None = None,
-        dtype: Storage | DTypeLike | None = None,
-        device: Device | None = None,
-        workers: Any = None,
-        rng: RNG = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._store(locals())
+    response: Any = fixed("probit")
+    prior: Prior = dataclasses.field(default="horseshoe", kw_only=False)
+    sampler: Sampler = "auto"
 
     def fit(self, X: ArrayLike | Blocks, y: ArrayLike | None = None) -> Self:
         """Sample the posterior.
@@ -1351,6 +1253,7 @@ class BayesProbit(_Classifier):
         return self._fit(X, y)
 
 
+@parametrised
 class HorseshoeProbit(BayesProbit):
     """`BayesProbit` with the horseshoe prior.
 
@@ -1367,31 +1270,4 @@ class HorseshoeProbit(BayesProbit):
     HorseshoeProbit(slab=3.0, rng=1)
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        tau_scale: float = 1.0,
-        tau: float | None = None,
-        slab: float | None = None,
-        slab_df: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scale: float = 10.0,
-        sampler: Sampler = "auto",
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int | None = None,
-        thin: int = 1,
-        keep: Keep = "draws",
-        inner_sweeps: int | None = None,
-        standardize: bool = False,
-        quantize: bool = False,
-        callback_every: int | None = None,
-        dtype: Storage | DTypeLike | None = None,
-        device: Device | None = None,
-        workers: Any = None,
-        rng: RNG = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        progress: bool = False,
-    ) -> None:
-        options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        super().__init__("horseshoe", **options)
+    prior: Any = fixed("horseshoe")
