@@ -199,7 +199,11 @@ def check_memory(draws, columns, keep, chains):
 def matrix(X):
     """X as a two-dimensional array; raises for invalid input. A memory map is not copied."""
     if hasattr(X, "toarray"):
-        raise TypeError("sparse matrices are not supported yet; pass X.toarray()")
+        raise TypeError(
+            f"X is sparse, which is not supported yet; pass X.toarray(), which takes {8e-9 * math.prod(X.shape):.2g} GB, or for "
+            "more rows than fit into memory a function that gives blocks: lambda: ((X[i : i + 1000].toarray(), y[i : i + 1000]) "
+            "for i in range(0, X.shape[0], 1000))"
+        )
     frame, X = X, unmasked(to_host(X, "X"))
     if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
         X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns

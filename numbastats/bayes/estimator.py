@@ -29,6 +29,7 @@ from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, su
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import BINARY, facts_of_rows
+from numbastats.bayes.samplers import scales
 from numbastats.random import RNG
 
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
@@ -95,16 +96,16 @@ class _Regression(Estimator, Options):
         found = self._outcomes(facts.y if y is None else y, facts.n, options, sample_weight, offset)
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
         storage = storage_by_size(facts) if storage is None else storage
-        scales = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
-        scales = scales._replace(level=found.level, size=found.size)
-        rows = self._rows(reader, facts, found, storage, scales)
+        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
+        units = units._replace(level=found.level, size=found.size)
+        rows = self._rows(reader, facts, found, storage, units)
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
-        make = self._chains(scales.unit)
+        make = self._chains(units.unit)
         if is_executor(self.workers):
-            run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, scales, labels)
+            run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, units, labels)
         else:
             with one_blas_thread(*rows.shape):
-                run = Run(make(rows, None, chains=self.chains), options, scales, labels)
+                run = Run(make(rows, None, chains=self.chains), options, units, labels)
         self._forget()
         self._options, self._run = options, run
         self.n_features_in_ = facts.p
@@ -123,7 +124,7 @@ class _Regression(Estimator, Options):
         """The outcomes in the sampler's form."""
         raise NotImplementedError
 
-    def _rows(self, reader, facts, found, storage, scales):
+    def _rows(self, reader, facts, found, storage, units):
         """The rows that the sampler passes over: in memory, or read again at every pass."""
         source = Source(
             reader,
@@ -132,8 +133,8 @@ class _Regression(Estimator, Options):
             found.event,
             storage=storage,
             intercept=self.fit_intercept,
-            shift=scales.shift,
-            scale=scales.scale,
+            shift=units.shift,
+            scale=units.scale,
             rounded=self.quantize,
             outcomes=found.outcomes,
         )
@@ -153,20 +154,17 @@ class _Regression(Estimator, Options):
 
     def _chains(self, unit):
         """A function that makes `Chains` at their start from rows; scales of the prior are divided by the unit."""
-        return functools.partial(
-            _chains_of,
-            skip=int(self.fit_intercept),
-            prior=self.prior,
-            kind=self.sampler,
-            warmup=self.warmup,
-            key=key_words(normalise_rng(self.rng)),
-            tau_scale=self.tau_scale / unit,
-            tau=None if self.tau is None else self.tau / unit,
-            slab=None if self.slab is None else self.slab / unit,
-            slab_df=self.slab_df,
-            intercept_precision=0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
-            sweeps=self.inner_sweeps,
+        prior = scales.Prior(
+            self.prior,
+            int(self.fit_intercept),
+            0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
+            float(self.tau_scale / unit),
+            None if self.tau is None else self.tau / unit,
+            None if self.slab is None else max(float(self.slab / unit), 1e-150),
+            self.slab_df,
         )
+        options = dict(kind=self.sampler, warmup=self.warmup, key=key_words(normalise_rng(self.rng)), sweeps=self.inner_sweeps)
+        return functools.partial(_chains_of, prior=prior, **options)
 
     def _forget(self):
         """Delete the attributes of a fit; those of scikit-learn, which begin with an underscore, stay."""
@@ -190,16 +188,16 @@ class _Regression(Estimator, Options):
         Raises
         ------
         AttributeError
-            Before `fit`, and for a loaded model, which has no data.
+            Before `fit`, and for a loaded or unpickled model, which has no data.
         """
         self._fitted()
         run = getattr(self, "_run", None)
-        if run is None:
+        if run is None or not run.attached:
             raise AttributeError("a loaded model has no data to continue on; fit it again, or continue before saving")
         arguments.count("draws", draws)
         options = self._options
         arguments.check_memory(run.moments.n + draws, self.n_features_in_, options.keep, options.chains)
-        self._sample([run.chains.state["iteration"] + draws * options.thin])
+        self._sample([run.chains.iteration + draws * options.thin])
         return self
 
     def _sample(self, goals):

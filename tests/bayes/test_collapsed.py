@@ -78,7 +78,7 @@ def test_draws_given_the_scales(skip, precision):
     draws, precisions = [], []
     for _ in range(6000):
         numbers = collapsed.Numbers(rng.standard_normal(skip + 9 + m), rng.standard_gamma(data.shape), None, None, None)
-        state = collapsed.init(data, prior, d, 0.0, numbers)
+        state = collapsed.init(data, prior, collapsed.State(None, d, 0.0, 0.0, 0.0), numbers)
         draws.append(state.b)
         precisions.append(math.exp(-2.0 * state.log_sigma))
     residuals = y - X @ draws[-1]
@@ -119,7 +119,7 @@ def log_likelihoods(model, X, y):
 )
 def test_chains_depend_on_nothing_else(options, monkeypatch):
     """Threads, executors, a file of rows, continued fits."""
-    monkeypatch.setattr("numbastats.bayes.chains._LARGE_PRODUCT", 0)
+    monkeypatch.setattr("numbastats.bayes.samplers.wide._LARGE_PRODUCT", 0)
     X, y = wide(10, 31)
     y = y > 5.0 if "response" in options else y
     whole = model(workers=1, **options).fit(X, y)

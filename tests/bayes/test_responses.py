@@ -179,7 +179,7 @@ def test_more_columns_than_rows():
     assert model.sampler_ == "collapsed-gibbs" and model.coef_[0].argmax() == 0 and model.draws_["log_tau"].min() > -8.0
 
 
-@pytest.mark.parametrize("sampler", ["gibbs", "px-gibbs"])
+@pytest.mark.parametrize("sampler", ["gibbs", pytest.param("px-gibbs", marks=pytest.mark.slow)])
 def test_horseshoe_plus_of_a_probit_model(sampler):
     """The samplers with latent variables give the posterior that split-hmc gives."""
     X, y = classes(40)

@@ -183,9 +183,10 @@ def loglik(data, b):
     return data.weights @ {"logit": log_expit, "probit": log_ndtr}[data.response](data.X @ b + data.offsets)
 
 
-def init(data, prior, d, log_tau, numbers):
-    """The state of a chain with given scales: a draw of sigma and the coefficients."""
-    return _draw(data, d, log_tau, _marginal(data, prior, d, log_tau, 0.0, _products(data, prior, d)), numbers)
+def init(data, prior, state, numbers):
+    """A draw of sigma and the coefficients given the scales of a state."""
+    known = _products(data, prior, state.d)
+    return _draw(data, state.d, state.log_tau, _marginal(data, prior, state.d, state.log_tau, 0.0, known), numbers)
 
 
 def step(data, prior, state, numbers):
