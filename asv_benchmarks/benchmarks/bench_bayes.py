@@ -369,7 +369,7 @@ def _mixing():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             m = model(kind, warmup=60 if SMOKE else 300, draws=draws).fit(X, y)
-        chains = m._chains
+        chains = m._run.chains
         share = ns.bayes.ess_bulk(m.draws_["beta"]).min() / m.draws_["log_tau"].size
         wanted = max(1, round(1.0 / (4.0 * share)))  # iterations of four chains
         calls[name] = functools.partial(_advance, chains, wanted)
