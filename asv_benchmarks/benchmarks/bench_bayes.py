@@ -200,30 +200,33 @@ class Responses:
 
 
 class MoreColumnsThanRows:
-    """Numbers, 4 coefficients that matter: effective draws of log sigma and the 20 largest coefficients, the least of them."""
+    """Four coefficients that matter: effective draws of the intercept and the 20 largest coefficients, the least of them."""
 
-    params = [["100 x 500", "200 x 2000", "72 x 3571"]]
-    param_names = ["size"]
+    params = [["gaussian", "logit", "probit"], ["100 x 500", "200 x 2000", "72 x 3571"]]
+    param_names = ["response", "size"]
     number, timeout = 1, 1800
 
-    def setup(self, size):
+    def setup(self, response, size):
         n, p = map(int, size.split(" x "))
         rng = np.random.default_rng(0)
         X = rng.standard_normal((n, p))
-        y = X[:, :4] @ [3.0, -2.0, 1.5, 1.0] + rng.standard_normal(n) + 5.0
-        self.model = ns.bayes.HorseshoeRegression(rng=1, workers=1, draws=300, warmup=300)
+        y = X[:, :4] @ [3.0, -2.0, 1.5, 1.0] + (rng.logistic(size=n) if response == "logit" else rng.standard_normal(n))
+        y = y + 5.0 if response == "gaussian" else y > 0.0
+        kind = ns.bayes.HorseshoeRegression if response == "gaussian" else ns.bayes.HorseshoeClassifier
+        self.model = kind(response=response, rng=1, workers=1, draws=300, warmup=300)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.model.fit(X, y)
 
-    def track_milliseconds_per_iteration_and_chain(self, size):
+    def track_milliseconds_per_iteration_and_chain(self, response, size):
         return self.model.stats_["ms_per_iteration"] / self.model.chains
 
     track_milliseconds_per_iteration_and_chain.unit = "ms"
 
-    def track_effective_draws_per_second(self, size):
-        largest = np.argsort(-abs(self.model.coef_))[:20]
-        draws = np.concatenate([self.model.draws_["log_sigma"][:, :, None], self.model.draws_["beta"][:, :, largest]], axis=2)
+    def track_effective_draws_per_second(self, response, size):
+        coef = self.model.coef_.ravel()
+        draws = self.model.draws_["beta"][:, :, np.argsort(-abs(coef))[:20]]
+        draws = np.concatenate([self.model.draws_["intercept"][:, :, None], draws], axis=2)
         share = ns.bayes.ess_bulk(draws).min() / self.model.draws_["log_tau"].size
         return 4e3 * share / self.model.stats_["ms_per_iteration"]
 
@@ -366,7 +369,7 @@ def _mixing():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             m = model(kind, warmup=60 if SMOKE else 300, draws=draws).fit(X, y)
-        chains = m._chains
+        chains = m._run.chains
         share = ns.bayes.ess_bulk(m.draws_["beta"]).min() / m.draws_["log_tau"].size
         wanted = max(1, round(1.0 / (4.0 * share)))  # iterations of four chains
         calls[name] = functools.partial(_advance, chains, wanted)

@@ -1,4 +1,4 @@
-"""Checks of user input: options, the rows and outcomes of a fit, the rows of a prediction."""
+"""Parameters of the estimators, declared once; checks of them, of the rows and outcomes of a fit, of the rows of a prediction."""
 
 from __future__ import annotations
 
@@ -7,21 +7,30 @@ import math
 import sys
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.checks import choice, refuse_complex, refuse_mask
-from numbastats._core.errors import warn
+from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import check_names
 from numbastats._core.kinds import to_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import SAMPLERS
+from numbastats.random import RNG, Device
 
 __all__ = [
+    "Horseshoe",
+    "Keep",
     "Options",
+    "Prior",
+    "RegressionSampler",
+    "Sampler",
+    "Single",
+    "Storage",
     "block",
     "check_features",
     "check_memory",
@@ -32,52 +41,76 @@ __all__ = [
     "column",
     "count",
     "finite",
+    "fixed",
     "level_and_size",
     "matrix",
     "numbers",
     "outcomes_as_numbers",
     "outcomes_of_rows",
+    "parametrised",
     "storage_type",
     "weights_of_rows",
 ]
 
+Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
+Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
+Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
+RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
+Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
+Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
+Single: TypeAlias = Literal["float64", "float32"]
+C = TypeVar("C", bound=type)
+
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
 _SAMPLERS = {  # by response
-    "probit": ("gibbs", "px-gibbs", "split-hmc", "surrogate"),
-    "logit": ("split-hmc", "surrogate"),
+    "probit": ("gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"),
+    "logit": ("collapsed-gibbs", "split-hmc", "surrogate"),
     "poisson": ("split-hmc", "surrogate"),
     "gaussian": ("gibbs", "collapsed-gibbs"),
 }
 _STORAGE_TYPES = ("float64", "float32", "bfloat16", "int8")
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """Parameters of an estimator when `fit` was called; later changes take effect at the next fit."""
+@dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
+def parametrised(cls: C) -> C:
+    """Give a class the constructor that stores the parameters of `Options`, with the defaults that the class changes."""
+    dataclasses.dataclass(eq=False, repr=False, kw_only=True)(cls)
+    cls.__init__ = names_ours(cls.__init__)  # type: ignore[misc]
+    return cls
 
-    prior: str
-    tau_scale: float
-    tau: float | None
-    slab: float | None
-    fit_intercept: bool
-    intercept_scale: float
-    sampler: str
-    chains: int
-    warmup: int
-    draws: int | None
-    thin: int
-    keep: str
-    inner_sweeps: int | None
-    standardize: bool
-    callback_every: int | None
-    dtype: Any
-    device: str | None
-    workers: Any
-    rng: Any
-    callback: Callable | None
-    quantize: bool = False
-    response: str = "probit"
+
+def fixed(value: Any) -> Any:
+    """A parameter of `Options` that is no parameter of the class."""
+    return dataclasses.field(default=value, init=False)
+
+
+@parametrised
+class Options:
+    """Parameters of an estimator; by themselves those when `fit` was called, as later changes take effect at the next fit."""
+
+    response: Any = "probit"
+    prior: Any = "horseshoe"
+    tau_scale: float = 1.0
+    tau: float | None = None
+    slab: float | None = None
     slab_df: float | None = None
+    fit_intercept: bool = True
+    intercept_scale: float = 10.0
+    sampler: Any = "auto"
+    chains: int = 4
+    warmup: int = 1000
+    draws: int | None = None
+    thin: int = 1
+    keep: Keep = "draws"
+    inner_sweeps: int | None = None
+    standardize: bool = False
+    quantize: bool = False
+    callback_every: int | None = None
+    dtype: Storage | DTypeLike | None = None
+    device: Device | None = None
+    workers: Any = None
+    rng: RNG = None
+    callback: Callable[[dict[str, Any]], Any] | None = None
     progress: bool = False
 
 
@@ -120,7 +153,7 @@ def checked_options(params, responses=("probit",), priors=_PRIORS):
                     f"an executor samples every chain in a process of its own, where {name}={getattr(options, name)!r} does not "
                     f"reach; pass workers= as a number of threads, or leave {name} out"
                 )
-    if options.sampler not in ("gibbs", "px-gibbs") and options.response != "gaussian" and options.warmup < 50:
+    if not options.sampler.endswith("gibbs") and options.response != "gaussian" and options.warmup < 50:
         raise ValueError(f"warmup={options.warmup} is too short for sampler={options.sampler!r}, which adapts; use at least 50")
     for name in ("tau_scale", "tau", "slab", "slab_df", "intercept_scale"):
         value = getattr(options, name)
@@ -166,7 +199,11 @@ def check_memory(draws, columns, keep, chains):
 def matrix(X):
     """X as a two-dimensional array; raises for invalid input. A memory map is not copied."""
     if hasattr(X, "toarray"):
-        raise TypeError("sparse matrices are not supported yet; pass X.toarray()")
+        raise TypeError(
+            f"X is sparse, which is not supported yet; pass X.toarray(), which takes {8e-9 * math.prod(X.shape):.2g} GB, or for "
+            "more rows than fit into memory a function that gives blocks: lambda: ((X[i : i + 1000].toarray(), y[i : i + 1000]) "
+            "for i in range(0, X.shape[0], 1000))"
+        )
     frame, X = X, unmasked(to_host(X, "X"))
     if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
         X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns

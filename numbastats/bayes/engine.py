@@ -17,10 +17,11 @@ import numpy as np
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import interrupts_held
-from numbastats.bayes.chains import one_blas_thread, sampler_of_numbers
+from numbastats.bayes.chains import one_blas_thread, sampler_of
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
 from numbastats.bayes.responses import BINARY
+from numbastats.bayes.samplers.surrogate import tail_shape
 
 __all__ = ["Moments", "Posterior", "Run", "Spread", "agree", "bytes_of_draws", "free_memory", "goals"]
 
@@ -49,8 +50,7 @@ def goals(options, n, p):
     """Iterations after which to stop if the chains agree; the last of them ends the sampling."""
     draws = [options.draws or _FIRST]
     if options.draws is None:
-        numbers = options.response == "gaussian"
-        if numbers and sampler_of_numbers(options.sampler, n, p, options.slab) == "collapsed-gibbs":
+        if sampler_of(options.response, options.sampler, n, p, options.slab) == "collapsed-gibbs":
             work, most = options.thin * n * n * p, _MOST_PRODUCTS
         else:  # per draw: a pass over the data and a factorisation
             work, most = options.thin * (n * p + p * p * min(n, p)), _MOST_WORK
@@ -146,6 +146,11 @@ class Run:
         """The state that is pickled: without the bar."""
         return self.__dict__ | {"_shown": None}
 
+    @property
+    def attached(self):
+        """Whether the data are here, which are not pickled."""
+        return self.chains.rows is not None
+
     def until(self, goals, callback, every):
         """Sample up to the first goal, a number of iterations, at which the chains agree, or the last one.
 
@@ -165,7 +170,7 @@ class Run:
         KeyboardInterrupt
             After Ctrl-C, at the end of the iteration; the draws so far are kept for another call.
         """
-        options, begun = self.options, self.chains.state["iteration"]
+        options, begun = self.options, self.chains.iteration
         with self._interrupts() as interrupted, bar(options.progress, goals[0] - begun, "sampling") as self._shown:
             for goal in goals:
                 self._shown.total = goal - begun
@@ -173,9 +178,7 @@ class Run:
                 if interrupted:
                     break
                 if self.moments.n == 0:
-                    raise RuntimeError(
-                        f"sampling was stopped at iteration {self.chains.state['iteration']}, before the first draw"
-                    )
+                    raise RuntimeError(f"sampling was stopped at iteration {self.chains.iteration}, before the first draw")
                 self.posterior = self._summary()
                 doubled = bytes_of_draws(2 * self.moments.n, self.chains.p, options.keep, options.chains)
                 if self.stopped or self.posterior.converged or self._light_tails() or doubled > 0.5 * free_memory():
@@ -184,23 +187,24 @@ class Run:
 
     def _sample(self, until, interrupted, callback, every):
         """Advance the chains to iteration `until`; returns whether the callback stopped them."""
-        s, options, stored = self.chains.state, self.options, self._stored()
+        chains, options, stored = self.chains, self.options, self._stored()
         pieces = []
         begin = called = time.perf_counter()
         stopped = False
         try:
-            while s["iteration"] < until and not stopped and not interrupted:
-                self.chains.advance()
+            while chains.iteration < until and not stopped and not interrupted:
+                chains.advance()
                 if self._shown is not None:
                     self._shown.update()
-                drawn = s["iteration"] - options.warmup
+                drawn = chains.iteration - options.warmup
                 if drawn > 0 and drawn % options.thin == 0:
-                    self.moments.add(self._original(s["B"]))
-                    pieces.append([s[name].copy() for name in stored])
+                    self.moments.add(self._original(chains.state.b))
+                    arrays = chains.quantities()
+                    pieces.append([arrays[name].copy() for name in stored])
                     if callback is not None:
-                        self._trace.append(self._quantities(s))
+                        self._trace.append(self._quantities(chains.state))
                 now = time.perf_counter()
-                due = s["iteration"] % every == 0 if every else now - called >= 1.0
+                due = chains.iteration % every == 0 if every else now - called >= 1.0
                 if callback is not None and due:
                     called = now
                     stopped = bool(callback(self.progress()))
@@ -213,8 +217,9 @@ class Run:
 
     def _stored(self):
         """Parts of the state that every draw keeps."""
-        names = {"draws": ("B", "T"), "all": ("B", "T", "D")}.get(self.options.keep, ())
-        return (*names, *(n for n in ("S", "C", "accepted", "loglik") if n in self.chains.state)) if names else names
+        names = {"draws": ("b", "log_tau"), "all": ("b", "log_tau", "d")}.get(self.options.keep, ())
+        found = self.chains.quantities() if names else ()
+        return (*names, *(name for name in ("log_sigma", "log_slab", "accepted", "loglik") if name in found))
 
     def _original(self, B):
         """Coefficients of the columns of X from coefficients of the sampler's columns."""
@@ -222,60 +227,60 @@ class Run:
 
     def _quantities(self, s):
         """Quantities, shape (chains, k), of which the callback gets effective sample sizes."""
-        B, skip = self._original(s["B"]), self.chains.skip
-        tau = s["T"][:, None] if self.options.tau is None else B[:, :0]
+        B, skip = self._original(s.b), self.chains.skip
+        tau = s.scales.log_tau[:, None] if self.options.tau is None else B[:, :0]
         return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
 
     def progress(self):
         """The dictionary that the callback gets."""
-        s = self.chains.state
-        names = ["intercept"] * self.chains.skip + ["log_tau"] * (self.options.tau is None) + ["norm"]
+        chains = self.chains
+        names = ["intercept"] * chains.skip + ["log_tau"] * (self.options.tau is None) + ["norm"]
         ess = ess_bulk(np.stack(self._trace, axis=1)) if len(self._trace) > 3 else np.full(len(names), np.nan)
         return {
-            "iteration": s["iteration"],
+            "iteration": chains.iteration,
             "chain": np.arange(self.options.chains),
-            "acceptance": s["accepted"] / s["offered"],
+            "acceptance": chains.accepted / chains.offered,
             "ess": dict(zip(names, ess.tolist(), strict=True)),
-            "coefficients": self._original(s["B"]),
+            "coefficients": self._original(chains.state.b),
         }
 
     # --- results --------------------------------------------------------------------------------------------------------
 
     def _summary(self):
-        chains, s = self.chains, self.chains.state
+        chains = self.chains
         stats = {
             "sampler": self._kinds(),
-            "acceptance": float(s["accepted"].mean() / max(s["offered"], 1)),
-            "angle": float(s["angle"]),
-            "ms_per_iteration": 1e3 * self._seconds / max(s["iteration"], 1),
-            "nonfinite": int(s["nonfinite"]),
+            "acceptance": float(chains.accepted.mean() / max(chains.offered, 1)),
+            "angle": chains.angle,
+            "ms_per_iteration": 1e3 * self._seconds / max(chains.iteration, 1),
+            "nonfinite": chains.nonfinite,
             "inner_sweeps": chains.sweeps if chains.kind == "surrogate" else 1,
-            "pareto_k": chains.tail_shape(),
+            "pareto_k": tail_shape(chains.ratios),
         }
         draws = self._draws()
         x = self._side_by_side(draws)[0] if draws else None
         converged = not self.stopped and not _light(stats) and agree(x, self.moments)
-        return Posterior(draws, self._sample_stats(), self.moments.pooled(), stats, int(s["iteration"]), converged)
+        return Posterior(draws, self._sample_stats(), self.moments.pooled(), stats, chains.iteration, converged)
 
     def _kinds(self):
         return self.chains.kind
 
     def _draws(self):
         """The stored draws by name, in the units of X."""
-        if "B" not in self._kept:
+        if "b" not in self._kept:
             return {}
-        skip, B, T = self.chains.skip, self._original(self._kept["B"]), self._kept["T"]
+        skip, B, T = self.chains.skip, self._original(self._kept["b"]), self._kept["log_tau"]
         draws = {
             "beta": B[:, :, skip:],
             "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
             "log_tau": T + math.log(self.scaling.unit),
         }
-        if "S" in self._kept:
-            draws["log_sigma"] = self._kept["S"] + math.log(self.scaling.size)
-        if "C" in self._kept and math.isfinite(self.options.slab_df):
-            draws["log_slab"] = self._kept["C"] + math.log(self.scaling.unit)
-        if "D" in self._kept:
-            draws["log_lambda"] = -0.5 * np.log(self._kept["D"][:, :, skip:]) - T[:, :, None]
+        if "log_sigma" in self._kept:
+            draws["log_sigma"] = self._kept["log_sigma"] + math.log(self.scaling.size)
+        if "log_slab" in self._kept and math.isfinite(self.options.slab_df):
+            draws["log_slab"] = self._kept["log_slab"] + math.log(self.scaling.unit)
+        if "d" in self._kept:
+            draws["log_lambda"] = -0.5 * np.log(self._kept["d"][:, :, skip:]) - T[:, :, None]
         return draws
 
     def _sample_stats(self):
@@ -342,7 +347,13 @@ class Run:
             tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
         elif options.slab is None and hopeless:
             tips.append("slab= the size of the largest coefficients that may be")
-        tips += ["fewer columns"] * hopeless
+        if options.response == "poisson" and self.chains.p > self.chains.n:
+            tips.append(
+                "those columns only that HorseshoeRegression().fit(X, np.sqrt(y)) finds to matter, as chains of counts move "
+                f"slowly with more columns ({self.chains.p}) than rows ({self.chains.n})"
+            )
+        elif hopeless:
+            tips.append("fewer columns")
         few = f"More draws alone will hardly do (more than {most} a chain). " * hopeless
         return f"{few}Use {'; '.join(tips)}. summary() has R-hat and ESS of every coefficient"
 
@@ -370,13 +381,14 @@ class Spread(Run):
         As in `Run`.
     """
 
+    attached = True
     _interrupts: Any = staticmethod(lambda: contextlib.nullcontext([]))  # Ctrl-C ends the waiting at once
 
     def __init__(self, executor, rows, make, options, scaling, names):
         self.executor, self.rows = executor, rows
         own = dataclasses.replace(options, chains=1, workers=1)
         self._parts = [functools.partial(_alone, make, (i, options.chains), own, scaling, names) for i in range(options.chains)]
-        super().__init__(types.SimpleNamespace(n=rows.shape[0], p=rows.shape[1], state={"iteration": 0}), options, scaling, names)
+        super().__init__(types.SimpleNamespace(n=rows.shape[0], p=rows.shape[1], iteration=0), options, scaling, names)
 
     def __getstate__(self):
         """The state that is pickled: without the executor and the bar."""
@@ -385,21 +397,19 @@ class Spread(Run):
     def _sample(self, until, interrupted, callback, every):
         jobs = [(part, self.rows, until) for part in self._parts]
         work = map(_sampled, jobs) if self.executor is None else mapped(self.executor, _sampled, jobs)
-        parts, steps, shown = [], until - self.chains.state["iteration"], 0
+        parts, steps, shown = [], until - self.chains.iteration, 0
         for part in work:
             parts.append(part)
             done = steps * len(parts) // len(jobs)
             self._shown.update(done - shown)
             shown = done
         self._parts = parts
-        first, states = parts[0].chains, [part.chains.state for part in parts]
-        self.chains = copy.copy(first)
-        self.chains.state = states[0] | {
-            "accepted": np.concatenate([s["accepted"] for s in states]),
-            "angle": float(np.mean([s["angle"] for s in states])),
-            "nonfinite": sum(s["nonfinite"] for s in states),
-        }
-        self.chains.ratios = [r for part in parts for r in part.chains.ratios]
+        chains = [part.chains for part in parts]
+        self.chains = copy.copy(chains[0])
+        self.chains.accepted = np.concatenate([c.accepted for c in chains])
+        self.chains.angle = float(np.mean([c.angle for c in chains]))
+        self.chains.nonfinite = sum(c.nonfinite for c in chains)
+        self.chains.ratios = [r for c in chains for r in c.ratios]
         self._kept = {name: np.concatenate([part._kept[name] for part in parts]) for name in parts[0]._kept}
         self._seconds = sum(part._seconds for part in parts)
         self.moments.n = parts[0].moments.n

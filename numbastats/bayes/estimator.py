@@ -23,23 +23,19 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
-from numbastats.bayes.chains import Chains, one_blas_thread
+from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
+from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
 from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import BINARY, facts_of_rows
-from numbastats.random import RNG, Device
+from numbastats.bayes.samplers import scales
+from numbastats.random import RNG
 
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
 _FITTED = ("_options", "_run")
 
-Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
-Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
-Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "split-hmc", "surrogate"]
-RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
-Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
-Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Kind: TypeAlias = Literal["mean", "outcome"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
 
@@ -63,39 +59,12 @@ def _chains_of(rows, number, **options):
     return Chains(rows, number=number, **options)
 
 
-class _Regression(Estimator):
+class _Regression(Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
-    response: Any = "probit"
-    prior: Any = "horseshoe"
     _responses: tuple[str, ...] = ("probit",)
     _priors: tuple[str, ...] = ("horseshoe", "horseshoe+")
 
-    # parameters
-    tau_scale: float
-    tau: float | None
-    slab: float | None
-    slab_df: float | None = None
-    fit_intercept: bool
-    intercept_scale: float
-    sampler: Any
-    chains: int
-    warmup: int
-    draws: int | None
-    thin: int
-    keep: Any
-    inner_sweeps: int | None
-    standardize: bool
-    quantize: bool = False
-    callback_every: int | None
-    dtype: Any
-    device: Device | None
-    workers: Any
-    rng: RNG
-    callback: Callable[[dict[str, Any]], Any] | None
-    progress: bool
-
-    # attributes of a fit
     coef_: NDArray[np.float64]
     intercept_: Any
     n_features_in_: int
@@ -112,7 +81,7 @@ class _Regression(Estimator):
 
     def _fit(self, X, y, sample_weight=None, offset=None):
         """Sample the posterior; the docstrings of `fit` list parameters and exceptions."""
-        params = self.get_params() | {"prior": self.prior, "response": self.response}
+        params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
         for values, called in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset")):
             rows_alike(X, values, ("X", called))
@@ -127,16 +96,16 @@ class _Regression(Estimator):
         found = self._outcomes(facts.y if y is None else y, facts.n, options, sample_weight, offset)
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
         storage = storage_by_size(facts) if storage is None else storage
-        scales = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
-        scales = scales._replace(level=found.level, size=found.size)
-        rows = self._rows(reader, facts, found, storage, scales)
+        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
+        units = units._replace(level=found.level, size=found.size)
+        rows = self._rows(reader, facts, found, storage, units)
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
-        make = self._chains(scales.unit)
+        make = self._chains(units.unit)
         if is_executor(self.workers):
-            run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, scales, labels)
+            run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, units, labels)
         else:
             with one_blas_thread(*rows.shape):
-                run = Run(make(rows, None, chains=self.chains), options, scales, labels)
+                run = Run(make(rows, None, chains=self.chains), options, units, labels)
         self._forget()
         self._options, self._run = options, run
         self.n_features_in_ = facts.p
@@ -155,7 +124,7 @@ class _Regression(Estimator):
         """The outcomes in the sampler's form."""
         raise NotImplementedError
 
-    def _rows(self, reader, facts, found, storage, scales):
+    def _rows(self, reader, facts, found, storage, units):
         """The rows that the sampler passes over: in memory, or read again at every pass."""
         source = Source(
             reader,
@@ -164,15 +133,17 @@ class _Regression(Estimator):
             found.event,
             storage=storage,
             intercept=self.fit_intercept,
-            shift=scales.shift,
-            scale=scales.scale,
+            shift=units.shift,
+            scale=units.scale,
             rounded=self.quantize,
             outcomes=found.outcomes,
         )
-        tall = facts.p + self.fit_intercept <= facts.n or self.response not in ("probit", "gaussian")
-        again = reader.streamed and storage in ("float64", "float32") and tall
+        kind = sampler_of(self.response, self.sampler, facts.n, facts.p + self.fit_intercept, self.slab)
+        whole = kind == "collapsed-gibbs" or (kind.endswith("gibbs") and facts.p + self.fit_intercept > facts.n)
+        again = reader.streamed and storage in ("float64", "float32") and not whole
         X = source if again else source.load()
-        if is_executor(self.workers) or self.response == "gaussian":  # executors take host arrays, a normal model sums once
+        # executors take host arrays, a normal model sums once, and the sampler of many columns makes no passes
+        if is_executor(self.workers) or self.response == "gaussian" or kind == "collapsed-gibbs":
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass
             work = None if again else functools.partial(work_of, *source.shape, self.chains)
@@ -183,20 +154,17 @@ class _Regression(Estimator):
 
     def _chains(self, unit):
         """A function that makes `Chains` at their start from rows; scales of the prior are divided by the unit."""
-        return functools.partial(
-            _chains_of,
-            skip=int(self.fit_intercept),
-            prior=self.prior,
-            kind=self.sampler,
-            warmup=self.warmup,
-            key=key_words(normalise_rng(self.rng)),
-            tau_scale=self.tau_scale / unit,
-            tau=None if self.tau is None else self.tau / unit,
-            slab=None if self.slab is None else self.slab / unit,
-            slab_df=self.slab_df,
-            intercept_precision=0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
-            sweeps=self.inner_sweeps,
+        prior = scales.Prior(
+            self.prior,
+            int(self.fit_intercept),
+            0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
+            float(self.tau_scale / unit),
+            None if self.tau is None else self.tau / unit,
+            None if self.slab is None else max(float(self.slab / unit), 1e-150),
+            self.slab_df,
         )
+        options = dict(kind=self.sampler, warmup=self.warmup, key=key_words(normalise_rng(self.rng)), sweeps=self.inner_sweeps)
+        return functools.partial(_chains_of, prior=prior, **options)
 
     def _forget(self):
         """Delete the attributes of a fit; those of scikit-learn, which begin with an underscore, stay."""
@@ -220,16 +188,16 @@ class _Regression(Estimator):
         Raises
         ------
         AttributeError
-            Before `fit`, and for a loaded model, which has no data.
+            Before `fit`, and for a loaded or unpickled model, which has no data.
         """
         self._fitted()
         run = getattr(self, "_run", None)
-        if run is None:
+        if run is None or not run.attached:
             raise AttributeError("a loaded model has no data to continue on; fit it again, or continue before saving")
         arguments.count("draws", draws)
         options = self._options
         arguments.check_memory(run.moments.n + draws, self.n_features_in_, options.keep, options.chains)
-        self._sample([run.chains.state["iteration"] + draws * options.thin])
+        self._sample([run.chains.iteration + draws * options.thin])
         return self
 
     def _sample(self, goals):
@@ -475,7 +443,7 @@ class _Regression(Estimator):
         if response not in cls._responses:
             raise ValueError(f"{path} has a model with response={response!r}, not one of {cls.__name__}")
         vars(model).update({n: v for n, v in params.items() if n in model.get_params()})
-        model._options = arguments.Options(**model.get_params() | {"prior": model.prior, "response": response})
+        model._options = Options(**{**model.get_params(), "prior": model.prior, "response": response})
         if "classes" in file:
             model.classes_ = file["classes"]
         model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
@@ -705,6 +673,7 @@ class _Classifier(_Regression):
         return float(np.average(found == y, weights=None if sample_weight is None else arguments.column(sample_weight)))
 
 
+@parametrised
 class HorseshoeClassifier(_Classifier):
     """Classification of two classes with the horseshoe prior, ``P(y = 1 | x) = F(offset + a + x'b)``.
 
@@ -729,8 +698,8 @@ class HorseshoeClassifier(_Classifier):
         Add the intercept a, which is not shrunk.
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; may be inf.
-    sampler : {"auto", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
-        As for `BayesProbit`; the last two need response="probit".
+    sampler : {"auto", "collapsed-gibbs", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
+        As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit".
     chains, warmup, draws, thin, keep, inner_sweeps
         As for `BayesProbit`.
     standardize : bool
@@ -751,8 +720,8 @@ class HorseshoeClassifier(_Classifier):
 
     Notes
     -----
-    A row of weight w adds w times its log-likelihood. Where more columns than rows are fitted with response="logit", a
-    factorisation of p x p entries is needed per iteration; response="probit" then takes one of n x n.
+    A row of weight w adds w times its log-likelihood. With more columns than rows an iteration costs n^2 p/2 multiplications,
+    with a slab some eight times as many; its draws depend neither on the number of threads nor on the executor.
 
     References
     ----------
@@ -762,6 +731,8 @@ class HorseshoeClassifier(_Classifier):
     A. Nishimura, M. A. Suchard, "Shrinkage with shrunken shoulders", Bayesian Analysis 18 (2023), for the slab.
     J. Piironen, A. Vehtari, "Sparsity information and regularization in the horseshoe and other shrinkage priors", Electronic
     Journal of Statistics 11 (2017), eq. 2.8 and 2.10, for `slab_df`.
+    N. G. Polson, J. G. Scott, J. Windle, "Bayesian inference for logistic models using Polya-Gamma latent variables", JASA 108
+    (2013), and the references of `HorseshoeRegression`, for "collapsed-gibbs".
 
     Examples
     --------
@@ -778,34 +749,13 @@ class HorseshoeClassifier(_Classifier):
 
     _responses = BINARY
 
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        response: Literal["logit", "probit"] = "logit",
-        prior: Horseshoe = "horseshoe",
-        tau_scale: float = 1.0,
-        tau: float | None = None,
-        slab: float | None = 2.5,
-        slab_df: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scale: float = 10.0,
-        sampler: Sampler = "auto",
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int | None = None,
-        thin: int = 1,
-        keep: Keep = "draws",
-        inner_sweeps: int | None = None,
-        standardize: bool = True,
-        callback_every: int | None = None,
-        dtype: Literal["float64", "float32"] | DTypeLike | None = None,
-        device: Device | None = None,
-        workers: Any = None,
-        rng: RNG = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._store(locals())
+    response: Literal["logit", "probit"] = "logit"
+    prior: Horseshoe = "horseshoe"
+    slab: float | None = 2.5
+    sampler: Sampler = "auto"
+    standardize: bool = True
+    quantize: bool = fixed(False)
+    dtype: Single | DTypeLike | None = None
 
     def fit(
         self,
@@ -841,6 +791,7 @@ class HorseshoeClassifier(_Classifier):
         return self._fit(X, y, sample_weight, offset)
 
 
+@parametrised
 class HorseshoeRegression(_Regression):
     """Regression of numbers or counts with the horseshoe prior: ``E(y | x) = F(offset + a + x'b)``.
 
@@ -952,36 +903,13 @@ class HorseshoeRegression(_Regression):
     _estimator_type = "regressor"
     _responses = ("gaussian", "poisson")
 
-    intercept_: float
-
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        response: Literal["gaussian", "poisson"] = "gaussian",
-        prior: Horseshoe = "horseshoe",
-        tau_scale: float = 1.0,
-        tau: float | None = None,
-        slab: float | None = None,
-        slab_df: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scale: float = math.inf,
-        sampler: RegressionSampler = "auto",
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int | None = None,
-        thin: int = 1,
-        keep: Keep = "draws",
-        inner_sweeps: int | None = None,
-        standardize: bool = True,
-        callback_every: int | None = None,
-        dtype: Literal["float64", "float32"] | DTypeLike | None = None,
-        device: Device | None = None,
-        workers: Any = None,
-        rng: RNG = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._store(locals())
+    response: Literal["gaussian", "poisson"] = "gaussian"
+    prior: Horseshoe = "horseshoe"
+    intercept_scale: float = math.inf
+    sampler: RegressionSampler = "auto"
+    standardize: bool = True
+    quantize: bool = fixed(False)
+    dtype: Single | DTypeLike | None = None
 
     def fit(
         self,
@@ -1132,6 +1060,7 @@ class HorseshoeRegression(_Regression):
         return float(1.0 - error / whole) if whole > 0.0 else float(error == 0.0)
 
 
+@parametrised
 class BayesProbit(_Classifier):
     """Probit regression ``P(y = 1 | x) = Phi(a + x'b)`` with a shrinkage prior on b, sampled by Markov chain Monte Carlo.
 
@@ -1161,16 +1090,18 @@ class BayesProbit(_Classifier):
         Add the intercept a, which is not shrunk.
     intercept_scale : float
         Prior standard deviation of the intercept; may be inf.
-    sampler : {"auto", "gibbs", "px-gibbs", "split-hmc", "surrogate"}
+    sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
         How the posterior is sampled:
 
-        ===========  ======================================================================================================
-        auto         "px-gibbs" for more columns than rows; otherwise chooses between the last two at the end of the warmup
-        gibbs        the Gibbs sampler of the reference, corrected
-        px-gibbs     the same with parameter expansion
-        split-hmc    Hamiltonian Monte Carlo around a normal approximation of the likelihood
-        surrogate    Gibbs sampling under that approximation, corrected by one acceptance step; for many rows
-        ===========  ======================================================================================================
+        ===============  ==================================================================================================
+        auto             "collapsed-gibbs" for more columns than rows; otherwise chooses between the last two at the end of
+                         the warmup
+        gibbs            the Gibbs sampler of the reference, corrected
+        px-gibbs         the same with parameter expansion
+        collapsed-gibbs  the same, and tau once more with the coefficients integrated out; n x n algebra on the CPU
+        split-hmc        Hamiltonian Monte Carlo around a normal approximation of the likelihood
+        surrogate        Gibbs sampling under that approximation, corrected by one acceptance step; for many rows
+        ===============  ==================================================================================================
 
         "surrogate" misses tails that are much heavier than those of a normal distribution, as with separable data and no slab;
         `fit` then warns.
@@ -1242,8 +1173,8 @@ class BayesProbit(_Classifier):
         "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_slab", log c, with a finite `slab_df`;
         "log_lambda" with keep="all".
     sample_stats_ : dict
-        "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!; the latter not for the samplers
-        "gibbs" and "px-gibbs". Of "collapsed-gibbs" it is in the unit of y.
+        "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!, of numbers in the unit of y; the
+        latter not for the samplers "gibbs" and "px-gibbs".
     moments_ : dict
         "mean", "variance" and "positive", P(b_j > 0), shape (p,), with the intercept first if there is one; for keep="cov" also
         "covariance", shape (p, p). Available for every `keep`.
@@ -1285,34 +1216,9 @@ class BayesProbit(_Classifier):
 
     _priors = ("horseshoe", "ridge", "lasso", "horseshoe+")
 
-    def __init__(  # noqa: PLR0913
-        self,
-        prior: Prior = "horseshoe",
-        *,
-        tau_scale: float = 1.0,
-        tau: float | None = None,
-        slab: float | None = None,
-        slab_df: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scale: float = 10.0,
-        sampler: Sampler = "auto",
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int | None = None,
-        thin: int = 1,
-        keep: Keep = "draws",
-        inner_sweeps: int | None = None,
-        standardize: bool = False,
-        quantize: bool = False,
-        callback_every: int | None = None,
-        dtype: Storage | DTypeLike | None = None,
-        device: Device | None = None,
-        workers: Any = None,
-        rng: RNG = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        progress: bool = False,
-    ) -> None:
-        self._store(locals())
+    response: Any = fixed("probit")
+    prior: Prior = dataclasses.field(default="horseshoe", kw_only=False)
+    sampler: Sampler = "auto"
 
     def fit(self, X: ArrayLike | Blocks, y: ArrayLike | None = None) -> Self:
         """Sample the posterior.
@@ -1345,6 +1251,7 @@ class BayesProbit(_Classifier):
         return self._fit(X, y)
 
 
+@parametrised
 class HorseshoeProbit(BayesProbit):
     """`BayesProbit` with the horseshoe prior.
 
@@ -1361,31 +1268,4 @@ class HorseshoeProbit(BayesProbit):
     HorseshoeProbit(slab=3.0, rng=1)
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        tau_scale: float = 1.0,
-        tau: float | None = None,
-        slab: float | None = None,
-        slab_df: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scale: float = 10.0,
-        sampler: Sampler = "auto",
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int | None = None,
-        thin: int = 1,
-        keep: Keep = "draws",
-        inner_sweeps: int | None = None,
-        standardize: bool = False,
-        quantize: bool = False,
-        callback_every: int | None = None,
-        dtype: Storage | DTypeLike | None = None,
-        device: Device | None = None,
-        workers: Any = None,
-        rng: RNG = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        progress: bool = False,
-    ) -> None:
-        options = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        super().__init__("horseshoe", **options)
+    prior: Any = fixed("horseshoe")

@@ -12,9 +12,10 @@ import scipy.stats
 
 import numbastats as ns
 from numbastats._core.random import key_words
-from numbastats.bayes import chains
-from numbastats.bayes.chains import Chains, surrogate_sweeps
+from numbastats.bayes.chains import Chains
 from numbastats.bayes.likelihood import Rows
+from numbastats.bayes.samplers import algebra, latent, surrogate
+from numbastats.bayes.samplers.scales import Prior
 from tests.bayes.naive import SAMPLERS, grid_posterior, quick
 from tests.conftest import REFERENCE
 
@@ -42,31 +43,26 @@ def _prior_invariance(kind, prior, replicates):
         signs = np.where(X @ b + rng.standard_normal(n) > 0, 1.0, -1.0)
         sampler = Chains(
             Rows(X * signs[:, None], "cpu", 1),
-            skip=0,
-            prior=prior,
+            prior=Prior(prior, 0, 1.0, scale, None),
             kind=kind,
             chains=1,
             warmup=0,
             key=key_words(1000 + r),
-            tau_scale=scale,
-            tau=None,
-            slab=None,
-            intercept_precision=1.0,
             sweeps=2,
         )
         s = sampler.state
-        s["B"][0], s["T"][0] = b, t
-        s["D"][0] = np.clip(eta * math.exp(-2 * t), 1e-12, 1e300)
-        if "V" in s:
-            s["V"][0, 0], s["V"][0, 1] = eta, rng.standard_exponential(p) / (1 + eta)
-            s["W"][0] = math.exp(-2 * t), rng.standard_exponential() / (1 / scale**2 + math.exp(-2 * t))
-        if "loglik" in s:
-            sampler._restart()
+        s.b[0], s.scales.log_tau[0] = b, t
+        s.scales.d[0] = np.clip(eta * math.exp(-2 * t), 1e-12, 1e300)
+        if isinstance(s, latent.State):
+            s.v[0, 0], s.v[0, 1] = eta, rng.standard_exponential(p) / (1 + eta)
+            s.w[0] = math.exp(-2 * t), rng.standard_exponential() / (1 / scale**2 + math.exp(-2 * t))
+        else:
+            s.loglik[:], s.gradient[:] = sampler.rows.loglik(s.b)
         for _ in range(6):
             sampler.advance()
         functionals = lambda b, t, d: (b[0], math.log(abs(b[1]) + 1e-300), t, math.log(d[2]), math.log(b @ b + 1e-300))  # noqa: E731
         before.append(functionals(b, t, np.clip(eta * math.exp(-2 * t), 1e-12, 1e300)))
-        after.append(functionals(s["B"][0], s["T"][0], s["D"][0]))
+        after.append(functionals(s.b[0], s.scales.log_tau[0], s.scales.d[0]))
     before, after = np.array(before), np.array(after)
     values = [scipy.stats.ks_2samp(a, b).pvalue for a, b in zip(before.T, after.T, strict=True) if np.ptp(a) > 1e-9]
     return min(values)
@@ -91,16 +87,13 @@ def test_prior_invariance(kind, prior):
 @pytest.mark.slow
 def test_prior_invariance_sees_a_wrong_sampler(monkeypatch):
     """The paper's printed distribution of tau, the wrong triangular solve, a missing acceptance step."""
-    right = chains._solve
+    right = algebra.solve
     with monkeypatch.context() as patch:
-        patch.setattr(chains, "_solve", lambda L, v, transposed=False: right(L, v, False))
+        patch.setattr(latent, "solve", lambda L, v, transposed=False: right(L, v, False))
         assert _prior_invariance("gibbs", "horseshoe", 1000) < 1e-6
     with monkeypatch.context() as patch:
-        patch.setattr(
-            Chains,
-            "_decide",
-            lambda self, gain, u, updates: [self.state[n].__setitem__(c, v) for n, (c, v) in updates.items()] and 1.0,
-        )
+        decide = surrogate.decide
+        patch.setattr(surrogate, "decide", lambda state, new, gains, u: decide(state, new, np.full_like(gains, 1e300), u))
         assert _prior_invariance("surrogate", "horseshoe", 1000) < 1e-6
 
 
@@ -161,22 +154,21 @@ def test_more_columns_than_rows(kind):
     X = rng.standard_normal((6, 9))
     y = X[:, 0] + rng.standard_normal(6) > 0
     wide = _posterior(kind, X, y, prior="ridge", tau=0.7)
-    assert wide._run.chains.wide
+    assert wide._run.chains.problem.H is None
     narrow = _posterior("split-hmc", X, y, prior="ridge", tau=0.7)  # p x p
     a, b = wide.draws_["beta"], narrow.draws_["beta"]
     error = np.sqrt(a.var(axis=(0, 1)) / ns.bayes.ess_bulk(a) + b.var(axis=(0, 1)) / ns.bayes.ess_bulk(b))
     assert (abs(a.mean(axis=(0, 1)) - b.mean(axis=(0, 1))) < 4.0 * error).all()
     np.testing.assert_allclose(a.std(axis=(0, 1)), b.std(axis=(0, 1)), rtol=0.06)
-    assert _posterior("auto", X, y, draws=50, warmup=50).sampler_ == "px-gibbs"
 
 
 def test_chains_leave_the_coefficients_of_0_at_the_start():
-    """More columns than rows, by "auto": log tau of split-hmc chains is between -2.4 and 0.1 here, and was -14 to -9."""
+    """More columns than rows: log tau of split-hmc chains is between -2.4 and 0.1 here, and was -14 to -9."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((30, 90))
     y = 3 * X[:, 0] + rng.standard_normal(30) > 0
-    model = ns.bayes.BayesProbit(chains=4, warmup=50, draws=70, rng=1).fit(X, y)
-    assert model.sampler_ == "px-gibbs" and model.draws_["log_tau"].min() > -5
+    model = ns.bayes.BayesProbit(sampler="px-gibbs", chains=4, warmup=50, draws=70, rng=1).fit(X, y)
+    assert model.draws_["log_tau"].min() > -5
 
 
 @pytest.mark.slow
@@ -321,4 +313,4 @@ def test_intercept_prior():
 
 
 def test_surrogate_rule():
-    assert [surrogate_sweeps(*s) for s in ((1000, 100), (10_000, 100), (10_000, 10), (100, 0))] == [1, 5, 10, 10]
+    assert [surrogate.sweeps(*s) for s in ((1000, 100), (10_000, 100), (10_000, 10), (100, 0))] == [1, 5, 10, 10]

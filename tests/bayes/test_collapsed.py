@@ -1,4 +1,4 @@
-"""More columns than rows and numbers: steps with the coefficients integrated out against plain formulas and a plain sampler."""
+"""More columns than rows: steps with the coefficients integrated out against plain formulas and a plain sampler."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.special
 import scipy.stats
 
 import numbastats as ns
@@ -27,27 +28,32 @@ def wide(n=15, p=40, seed=3):
 
 
 def model(**options):
-    return ns.bayes.HorseshoeRegression(**(dict(chains=2, warmup=50, draws=40, rng=4) | options))
+    two = options.get("response", "gaussian") in ("logit", "probit")
+    kind = ns.bayes.HorseshoeClassifier if two else ns.bayes.HorseshoeRegression
+    return kind(**(dict(chains=2, warmup=50, draws=40, rng=4) | options))
 
 
-def plain_density(X, y, weights, v, precision):
-    """Log density of y with b, a and sigma integrated out, by the covariance of the weighted rows; up to a constant."""
+def plain_density(X, y, weights, v, precision, sigma):
+    """Log density of y with b, a and, if it is None, sigma integrated out, by the weighted rows' covariance; up to a constant."""
     root = np.sqrt(weights)[:, None]
     Q = np.eye(len(y)) if precision else scipy.linalg.null_space(root.T)  # flat: of contrasts that are free of a
     A, r = Q.T @ (root * X), Q.T @ (root[:, 0] * y)
     S = np.eye(len(r)) + (A * v) @ A.T + ((Q.T @ root) @ (root.T @ Q) / precision if precision else 0.0)
     shape = 0.5 * (weights.sum() - (precision == 0.0))
-    return -0.5 * np.linalg.slogdet(S)[1] - shape * math.log(r @ np.linalg.solve(S, r))
+    squares = r @ np.linalg.solve(S, r)
+    return -0.5 * np.linalg.slogdet(S)[1] - (shape * math.log(squares) if sigma is None else 0.5 * squares / sigma**2)
 
 
+@pytest.mark.parametrize("sigma", [None, 1.0])
 @pytest.mark.parametrize("precision", [0.0, 0.3])
 @pytest.mark.parametrize("slab", [0.0, 2.0])
-def test_density_of_tau(precision, slab):
+def test_density_of_tau(precision, slab, sigma):
     """Differences between values of tau."""
     X, y = wide()
     rng = np.random.default_rng(1)
     weights, d = rng.uniform(0.5, 2.0, 15), rng.uniform(0.5, 20.0, 40)
     data = collapsed.problem(np.column_stack([np.ones(15), X]), y, weights, skip=1, precision=precision)
+    data = data if sigma is None else data._replace(shape=math.inf)
     prior = collapsed.Prior(np.full(40, slab), True, 1.5, False)
     found, want = [], []
     for by in (-1.0, 0.0, 0.7):
@@ -56,7 +62,7 @@ def test_density_of_tau(precision, slab):
         now = d * math.exp(-2.0 * by)
         half_cauchy = scipy.stats.halfcauchy.logpdf(math.exp(by), scale=1.5) + by
         factor = 0.5 * np.log(now / (now + slab)).sum()
-        want.append(plain_density(X, y, weights, 1.0 / (now + slab), precision) + half_cauchy + factor)
+        want.append(plain_density(X, y, weights, 1.0 / (now + slab), precision, sigma) + half_cauchy + factor)
     np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-10)
 
 
@@ -72,7 +78,7 @@ def test_draws_given_the_scales(skip, precision):
     draws, precisions = [], []
     for _ in range(6000):
         numbers = collapsed.Numbers(rng.standard_normal(skip + 9 + m), rng.standard_gamma(data.shape), None, None, None)
-        state = collapsed.init(data, prior, d, 0.0, numbers)
+        state = collapsed.init(data, prior, collapsed.State(None, d, 0.0, 0.0, 0.0), numbers)
         draws.append(state.b)
         precisions.append(math.exp(-2.0 * state.log_sigma))
     residuals = y - X @ draws[-1]
@@ -88,13 +94,34 @@ def test_draws_given_the_scales(skip, precision):
     np.testing.assert_allclose(z.T @ z / 6000 / np.outer(scale, scale), covariance / np.outer(scale, scale), atol=0.075)
 
 
+def log_likelihoods(model, X, y):
+    """Of the draws, shape (chains, draws), by SciPy."""
+    m = model.decision_draws(X).reshape(*model.draws_["log_tau"].shape, -1)
+    sign = np.where(y, 1.0, -1.0)
+    return {
+        "gaussian": lambda: scipy.stats.norm.logpdf(y, m, np.exp(model.draws_["log_sigma"])[:, :, None]),
+        "logit": lambda: scipy.special.log_expit(sign * m),
+        "probit": lambda: scipy.special.log_ndtr(sign * m),
+    }[model.response]().sum(axis=2)
+
+
 @pytest.mark.parametrize(
-    "options", [{}, {"slab": 2.0}, {"slab": 2.0, "slab_df": 4.0, "prior": "horseshoe+"}, {"tau": 0.3}], ids=str
+    "options",
+    [
+        {},
+        {"slab": 2.0},
+        {"slab": 2.0, "slab_df": 4.0, "prior": "horseshoe+"},
+        {"tau": 0.3},
+        {"response": "logit", "slab": None},
+        {"response": "probit"},
+    ],
+    ids=str,
 )
 def test_chains_depend_on_nothing_else(options, monkeypatch):
     """Threads, executors, a file of rows, continued fits."""
-    monkeypatch.setattr("numbastats.bayes.chains._LARGE_PRODUCT", 0)
+    monkeypatch.setattr("numbastats.bayes.samplers.wide._LARGE_PRODUCT", 0)
     X, y = wide(10, 31)
+    y = y > 5.0 if "response" in options else y
     whole = model(workers=1, **options).fit(X, y)
     assert whole.sampler_ == "collapsed-gibbs" and np.isfinite(whole.coef_).all()
     others = [model(workers=2, **options).fit(X, y), model(draws=15, **options).fit(X, y).continue_(25)]
@@ -104,9 +131,16 @@ def test_chains_depend_on_nothing_else(options, monkeypatch):
     for other in others:
         assert all(same(whole.draws_[name], other.draws_[name]) for name in whole.draws_)
         assert same(whole.sample_stats_["log_likelihood"], other.sample_stats_["log_likelihood"])
-    m = whole.decision_draws(X).reshape(2, 40, 10)
-    want = scipy.stats.norm.logpdf(y, m, np.exp(whole.draws_["log_sigma"])[:, :, None]).sum(axis=2)
-    np.testing.assert_allclose(whole.sample_stats_["log_likelihood"], want, rtol=1e-8)
+    np.testing.assert_allclose(whole.sample_stats_["log_likelihood"], log_likelihoods(whole, X, y), rtol=1e-8)
+
+
+def test_rows_without_weight_are_no_data():
+    """The log-likelihood, which the chains compute of their own rows, is that of the others; and a weight counts a row."""
+    X, y = wide(12, 31)
+    y, weights = y > 5.0, np.repeat([1.0, 2.0, 0.0], 4)
+    fit = model(response="logit", fit_intercept=False, standardize=False).fit(X, y, weights)
+    want = log_likelihoods(fit, X[:8], y[:8]) + log_likelihoods(fit, X[4:8], y[4:8])
+    np.testing.assert_allclose(fit.sample_stats_["log_likelihood"], want, rtol=1e-10)
 
 
 def test_which_sampler():
@@ -114,6 +148,9 @@ def test_which_sampler():
     kind = lambda columns, **options: model(draws=4, warmup=2, **options).fit(X[:, :columns], y).sampler_  # noqa: E731
     assert kind(9) == kind(25, slab=2.0) == kind(25, sampler="gibbs") == "gibbs"
     assert kind(10) == kind(5, sampler="collapsed-gibbs") == "collapsed-gibbs"
+    for response in ("logit", "probit"):
+        fit = lambda p: model(response=response, warmup=60, draws=4).fit(X[:, :p], y > 5.0)  # noqa: B023, E731
+        assert fit(10).sampler_ == "collapsed-gibbs" and fit(5).sampler_ in ("split-hmc", "surrogate")
     with pytest.raises(ValueError, match="collapsed-gibbs' is not one of response='poisson'"):
         model(response="poisson", sampler="collapsed-gibbs").fit(X, abs(y).round())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import signal
 
@@ -120,13 +121,13 @@ def test_keyboard_interrupt(monkeypatch, usual_interrupts):
     with the fit before it, from which it goes on."""
     X, y = data()
     whole = quick().fit(X, y)
-    rotate = Chains._rotate
+    advance = Chains.advance
 
     def pressed(at):
         def step(self):
-            if self.state["iteration"] == at:
+            if self.iteration == at:
                 signal.raise_signal(signal.SIGINT)
-            return rotate(self)
+            return advance(self)
 
         return step
 
@@ -137,7 +138,7 @@ def test_keyboard_interrupt(monkeypatch, usual_interrupts):
     before = by_key.draws_["beta"]
     with monkeypatch.context() as patch:
         for at in (30, 84):
-            patch.setattr(Chains, "_rotate", pressed(at))
+            patch.setattr(Chains, "advance", pressed(at))
             model = quick()
             with pytest.raises(KeyboardInterrupt):
                 model.fit(X, y)
@@ -250,9 +251,22 @@ def test_remedies_of_chains_that_draws_do_not_help(monkeypatch):
         with pytest.warns(ns.ConvergenceWarning, match=f"hardly do .more than 10000 a chain.*{expected}") as caught:
             ns.bayes.HorseshoeProbit(draws=50, warmup=100, rng=1, **options).fit(X, y)
         assert "draws=" not in str(caught[0].message)
+    with pytest.warns(ns.ConvergenceWarning, match=r"Use .*np.sqrt\(y\)\) finds to matter, .* columns \(11\) than rows \(8\)"):
+        ns.bayes.HorseshoeRegression(response="poisson", draws=4, warmup=50, rng=1).fit(X[:8], np.arange(8.0))
     monkeypatch.setattr(engine, "rhat", lambda x: np.full(x.shape[-1], 1.2))
     with pytest.warns(ns.ConvergenceWarning, match=r"mean log-likelihoods are (-\d+\.\d, ){3}-\d+\.\d\. More"):
         ns.bayes.HorseshoeProbit(draws=50, warmup=100, sampler="split-hmc", rng=1).fit(X, y)
+
+
+def test_unpickled_models_have_no_data():
+    """All but `continue_` works."""
+    X, y = data()
+    model = quick(draws=5).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(AttributeError, match="no data to continue on"):
+        again.continue_(5)
+    assert model.continue_(5).draws_["beta"].shape[1] == 10
 
 
 def test_blas_has_one_thread_while_chains_run(monkeypatch):

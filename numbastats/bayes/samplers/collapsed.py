@@ -1,4 +1,4 @@
-"""A normal model with more columns than rows: global scale and noise with the coefficients integrated out, then these.
+"""More columns than rows: global scale and noise with the coefficients integrated out, then these.
 
 Given the scales, rows y = A b + e with e ~ N(0, sigma^2) and b_j ~ N(0, sigma^2 v_j) have the covariance sigma^2 M, where
 M = I + A V A' is n x n. A step draws log tau from its density with b and sigma integrated out (J. Johndrow, P. Orenstein,
@@ -8,6 +8,12 @@ outside, given b: together with log tau once more, which the likelihood does not
 are needed: one moves where the data say much of the coefficients' common scale, the other where the local scales do.
 
 The intercept goes by a reflection: it maps the column of the intercept to the first axis, so that the other rows are free of it.
+
+Two classes: given omega ~ PG(w, m), m the linear predictor, a row of a logit model is a normal outcome w/(2 omega) of variance
+1/omega (N. Polson, J. Scott, J. Windle, JASA 108, 2013), and sigma is 1. Given z ~ N(m, 1) on (0, inf), one of a probit model is
+the normal outcome z of variance 1. There z may be multiplied by any g > 0 that is drawn from the density of g z times g^(n - 1),
+with b and tau drawn given g z (J. Liu, C. Sabatti, Biometrika 87, 2000): g is 1/sigma of a normal model of z whose 1/sigma^2 has
+the shape n/2, and b that of this model over sigma.
 """
 
 from __future__ import annotations
@@ -17,10 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
+from scipy.special import log_ndtr
 
+from numbastats.bayes.responses import log_expit
+from numbastats.random.kernels import POLYA_GAMMA, TRUNCNORM
 from numbastats.scalar.shrinkage import DONE, START, log_prior_tau, slice_step
 
-__all__ = ["Numbers", "Prior", "Problem", "State", "init", "problem", "step"]
+__all__ = ["Classes", "Numbers", "Prior", "Problem", "State", "given_latent", "init", "loglik", "problem", "step"]
 
 _PRECISIONS = 1e-12, 1e300  # as of `shrinkage.bounded`
 _STRETCH = 3.0  # the slice is of log tau divided by this: its first width is 1.5, near the usual spread given the local scales
@@ -35,6 +44,7 @@ class Problem(NamedTuple):
     y : numpy.ndarray, shape (m,)
     shape : float
         1/sigma^2 is gamma with this shape; half of the sum of the weights, less the intercept if its prior is flat.
+        Infinite where sigma is 1.
     weight : float
         Sum of the weights of the rows.
     row, first, size, precision : numpy.ndarray, float
@@ -53,6 +63,27 @@ class Problem(NamedTuple):
     size: float
     precision: float
     others: int
+
+
+class Classes(NamedTuple):
+    """Rows of two classes, multiplied by the sign of their outcome.
+
+    Parameters
+    ----------
+    response : {"logit", "probit"}
+    X : numpy.ndarray, shape (n, skip + p)
+    weights, offsets : numpy.ndarray, shape (n,)
+        Weights above 0; 1 for "probit".
+    skip, precision
+        As of `problem`.
+    """
+
+    response: str
+    X: np.ndarray
+    weights: np.ndarray
+    offsets: np.ndarray
+    skip: int
+    precision: float
 
 
 class Prior(NamedTuple):
@@ -135,9 +166,27 @@ def problem(X, y, weights, *, skip, precision):
     return Problem(np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), shape, weight, row, first, size, precision, len(y) - 1)
 
 
-def init(data, prior, d, log_tau, numbers):
-    """The state of a chain with given scales: a draw of sigma and the coefficients."""
-    return _draw(data, d, log_tau, _marginal(data, prior, d, log_tau, 0.0, _products(data, prior, d)), numbers)
+def given_latent(data, b, key, item, stream):
+    """The normal rows of two classes, given latent variables that are drawn given the coefficients b."""
+    margins, latent = data.X @ b + data.offsets, np.empty(len(data.X))
+    if data.response == "probit":
+        TRUNCNORM.serial(*key, stream, item, margins, 1.0, 0.0, math.inf, latent)
+        outcomes, weights, shape = latent - data.offsets, data.weights, 0.5 * len(latent)
+    else:
+        POLYA_GAMMA.serial(*key, stream, item, data.weights, margins, 0.0, 0.0, latent)
+        outcomes, weights, shape = 0.5 * data.weights / latent - data.offsets, latent, math.inf
+    return problem(data.X, outcomes, weights, skip=data.skip, precision=data.precision)._replace(shape=shape)
+
+
+def loglik(data, b):
+    """Log-likelihood of rows of two classes."""
+    return data.weights @ {"logit": log_expit, "probit": log_ndtr}[data.response](data.X @ b + data.offsets)
+
+
+def init(data, prior, state, numbers):
+    """A draw of sigma and the coefficients given the scales of a state."""
+    known = _products(data, prior, state.d)
+    return _draw(data, state.d, state.log_tau, _marginal(data, prior, state.d, state.log_tau, 0.0, known), numbers)
 
 
 def step(data, prior, state, numbers):
@@ -179,7 +228,8 @@ def _marginal(data, prior, d, log_tau, by, known):
     except np.linalg.LinAlgError:
         return _Marginal(-math.inf, v, None, None)
     u = _solve(L, data.y)
-    value = log_prior_tau(log_tau, 0.0, prior.tau_scale) - np.log(L.diagonal()).sum() - data.shape * math.log(u @ u)
+    value = log_prior_tau(log_tau, 0.0, prior.tau_scale) - np.log(L.diagonal()).sum()
+    value -= 0.5 * (u @ u) if math.isinf(data.shape) else data.shape * math.log(u @ u)
     if prior.factor:
         value -= 0.5 * np.log1p(prior.extra / d).sum()
     return _Marginal(value, v, L, u)
@@ -195,7 +245,7 @@ def _draw(data, d, log_tau, found, numbers):
         raise RuntimeError("the Cholesky factorisation of I + X V X' failed; are there huge numbers in X? Pass standardize=True")
     A, y, m = data.A, data.y, len(data.y)
     z, first, e = numbers.normals[-(m + A.shape[1]) : -m], numbers.normals[0], numbers.normals[-m:]
-    sigma = math.sqrt(max(found.u @ found.u, 1e-300) / (2.0 * numbers.gamma))
+    sigma = 1.0 if math.isinf(data.shape) else math.sqrt(max(found.u @ found.u, 1e-300) / (2.0 * numbers.gamma))
     w = np.sqrt(found.v) * z
     rest = _solve(found.L, _solve(found.L, y / sigma - A @ w - e), True)
     b = sigma * (w + found.v * (A.T @ rest))

@@ -1,0 +1,99 @@
+"""Gibbs sampling of a probit model through its latent variables: the paper's sampler, and the same with parameter expansion."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbastats.bayes import kernels as k
+from numbastats.bayes.likelihood import Rows
+from numbastats.bayes.samplers import scales
+from numbastats.bayes.samplers.algebra import factor, solve, summed
+
+__all__ = ["Problem", "State", "init", "problem", "step"]
+
+
+class Problem(NamedTuple):
+    """The rows, X'X, and whether parameters are expanded; with more columns than rows X and rows of the identity, not X'X."""
+
+    rows: Rows
+    H: np.ndarray | None
+    X: np.ndarray | None
+    identity: Rows | None
+    expanded: bool
+
+
+class State(NamedTuple):
+    """Coefficients and scales, and the paper's auxiliary variables: eta = lambda^-2 and nu^-1, tau^-2 and xi^-1."""
+
+    b: np.ndarray
+    scales: scales.Scales
+    v: np.ndarray
+    w: np.ndarray
+
+
+def problem(rows, prior, kind):
+    """What a fit computes once."""
+    expanded, (n, p) = kind == "px-gibbs", rows.shape
+    if p <= n:
+        return Problem(rows, summed(rows.gram), None, None, expanded)
+    X = rows.floats()
+    summed(lambda: np.einsum("ij,ij->i", X, X))
+    return Problem(rows, None, X, Rows(np.eye(n), rows.device, rows.workers), expanded)
+
+
+def init(data, prior, numbers, chains):
+    """Coefficients of 0."""
+    B = np.zeros((chains, data.rows.shape[1]))
+    found = scales.start(prior, B.shape, 0.0)
+    return State(B, found, np.ones((chains, 2, B.shape[1])), np.column_stack([np.exp(-2.0 * found.log_tau), np.ones(chains)]))
+
+
+def step(data, prior, state, numbers):
+    """Latent variables, scales, coefficients."""
+    B, rows, wide = state.b, data.rows, data.H is None
+    stage, word = numbers.streams[k.LATENT_STAGE], numbers.step()
+    if wide:
+        margins = (np.ascontiguousarray(B, data.X.dtype) @ data.X.T).astype(np.float64)
+        z = margins + data.identity.latent(margins, numbers.key, stage, word)[0]
+    else:
+        e, squares = rows.latent(B, numbers.key, stage, word)
+    if prior.name == "horseshoe" and not data.expanded and state.scales.log_slab is None:
+        options = np.int64(prior.skip), prior.tau_scale, prior.tau is not None, *numbers.key, numbers.streams, word
+        k.CONDITIONALS.serial(B, *options, state.v, state.w, state.scales.log_tau, state.scales.d)
+    elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
+        scales.draw(prior, state.scales, B, numbers)
+    Z, _ = numbers.draws()
+    gammas = numbers.gammas(0.5 * rows.shape[0]) if data.expanded else [None] * len(B)
+    for c, (d, normals, gamma) in enumerate(zip(scales.precisions(prior, state.scales), Z, gammas, strict=True)):
+        if wide:
+            B[c] = _wide_draw(data.X, z[c], d, normals, gamma)
+        else:
+            B[c] = _draw(data, B[c], e[c], squares[c], d, normals, gamma)
+    return state, scales.Info(np.ones(len(B)))
+
+
+def _draw(data, b, e, squares, d, normals, gamma):
+    # start from b and z - X b: with z itself the least squares cancel, and a large b leaves none of their digits
+    L, d = factor(data.H, d)
+    pull, g = d * b, 1.0
+    v = solve(L, e - pull)
+    if gamma is not None:
+        rest = squares + pull @ b - v @ v  # where rounding leaves nothing positive, a plain Gibbs step is taken
+        g = math.sqrt(2.0 * gamma / rest) if rest > 64.0 * np.finfo(data.rows.dtype).eps * squares else 1.0
+    return solve(L, g * (b @ L + v) + normals, True)
+
+
+def _wide_draw(X, z, d, normals, gamma):
+    """Bhattacharya, Chakraborty and Mallick (2016): one n x n factorisation."""
+    n, p = X.shape
+    u = normals[:p] / np.sqrt(d)
+    L, _ = factor(np.asfortranarray((X / d) @ X.T, np.float64), np.ones(n))
+    g = 1.0
+    if gamma is not None:
+        v = solve(L, z)
+        g = math.sqrt(2.0 * gamma / (v @ v))
+    rest = g * z - X @ u - normals[p:]
+    return u + (X.T @ solve(L, solve(L, rest), True)) / d

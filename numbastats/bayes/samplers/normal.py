@@ -1,0 +1,64 @@
+"""Gibbs sampling of a normal response: sigma with the coefficients integrated out, then these."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbastats.bayes import kernels as k
+from numbastats.bayes.samplers import scales
+from numbastats.bayes.samplers.algebra import factor, solve, summed
+
+__all__ = ["Problem", "State", "init", "problem", "step"]
+
+
+class Problem(NamedTuple):
+    """Sums over the data, which is all that the chains need: those of `Rows.least_squares`, and the shape of 1/sigma^2."""
+
+    H: np.ndarray
+    b: np.ndarray
+    g: np.ndarray
+    squares: float
+    shape: float
+
+
+class State(NamedTuple):
+    """Coefficients, scales, log sigma."""
+
+    b: np.ndarray
+    scales: scales.Scales
+    log_sigma: np.ndarray
+
+
+def problem(rows, prior, kind):
+    """What a fit computes once; a flat prior of the intercept takes a degree of freedom."""
+    free = prior.skip if prior.intercept_precision == 0.0 else 0
+    return Problem(*summed(rows.least_squares), 0.5 * (rows.facts[k.WEIGHT].sum() - free))
+
+
+def init(data, prior, numbers, chains):
+    """A draw given scales of 1."""
+    B = np.zeros((chains, len(data.b)))
+    return _draw(data, prior, State(B, scales.start(prior, B.shape, 0.0), np.zeros(chains)), numbers)
+
+
+def step(data, prior, state, numbers):
+    """Scales, then sigma and the coefficients."""
+    scales.draw(prior, state.scales, state.b * np.exp(-state.log_sigma)[:, None], numbers)
+    return _draw(data, prior, state, numbers), scales.Info(np.ones(len(state.b)))
+
+
+def _draw(data, prior, state, numbers):
+    Z, _ = numbers.draws()
+    gammas, P = numbers.gammas(data.shape), scales.precisions(prior, state.scales)
+    b, squares = data.b, data.squares
+    for c in range(len(Z)):
+        L, d = factor(data.H, P[c])
+        v = solve(L, data.g - d * b)  # v is the coefficients minus b: solving with y itself would cancel digits
+        rest = squares + (d * b) @ b - v @ v
+        sigma = math.sqrt(max(rest, 1e-14 * squares, 1e-300) / (2.0 * gammas[c]))
+        state.b[c] = b + solve(L, v + sigma * Z[c], True)
+        state.log_sigma[c] = math.log(sigma)
+    return state

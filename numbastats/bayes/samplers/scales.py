@@ -1,0 +1,228 @@
+"""What all samplers share: random numbers of an iteration, and the scales of the prior drawn given the coefficients."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbastats._core.launch import launch
+from numbastats._core.random import Purpose, stream_word
+from numbastats.bayes import kernels as k
+
+__all__ = ["Info", "Numbers", "Prior", "Scales", "draw", "precisions", "start"]
+
+_SLAB_STEPS = 3
+
+
+class Info(NamedTuple):
+    """What a step reports: acceptance by chain, proposals of infinite energy, the surrogate's log importance ratios."""
+
+    acceptance: np.ndarray
+    nonfinite: int = 0
+    ratios: np.ndarray | None = None
+
+
+class Prior(NamedTuple):
+    """The prior of a fit.
+
+    Parameters
+    ----------
+    name : {"horseshoe", "horseshoe+", "ridge", "lasso"}
+    skip : int
+        Number of leading columns that are not shrunk: 1 with an intercept.
+    intercept_precision : float
+    tau_scale : float
+        Scale of the half-Cauchy prior of tau.
+    tau : float or None
+        A fixed tau.
+    slab : float or None
+        Standard deviation of the slab, at least 1e-150.
+    slab_df : float or None
+        Degrees of freedom of the slab's prior under the regularised horseshoe, inf for a fixed slab; None for a slab that is
+        a factor of the prior.
+    """
+
+    name: str
+    skip: int
+    intercept_precision: float
+    tau_scale: float
+    tau: float | None
+    slab: float | None = None
+    slab_df: float | None = None
+
+
+class Scales(NamedTuple):
+    """Scales of all chains; None for those that the prior does not have.
+
+    Parameters
+    ----------
+    log_tau : numpy.ndarray, shape (chains,)
+    d : numpy.ndarray, shape (chains, p)
+        Precisions of the coefficients without a slab.
+    second : numpy.ndarray, shape (chains, p), or None
+        eta^-2 of the second half-Cauchy factor of the horseshoe+.
+    log_slab : numpy.ndarray, shape (chains,), or None
+        Log of the width of a slab with a prior.
+    """
+
+    log_tau: np.ndarray
+    d: np.ndarray
+    second: np.ndarray | None
+    log_slab: np.ndarray | None
+
+    def copy(self):
+        """Copies of the arrays, which `draw` changes."""
+        return Scales(*(None if v is None else v.copy() for v in self))
+
+
+def start(prior, shape, log_tau):
+    """Scales of 1 for the coefficients of chains, and the intercept's precision."""
+    d = np.ones(shape)
+    d[:, : prior.skip] = min(max(prior.intercept_precision, 1e-12), 1e300)
+    second = np.ones(shape) if prior.name == "horseshoe+" else None
+    log_slab = None if prior.slab_df is None else np.full(shape[0], math.log(prior.slab))
+    return Scales(np.full(shape[0], log_tau if prior.tau is None else math.log(prior.tau)), d, second, log_slab)
+
+
+def precisions(prior, scales):
+    """Prior precisions of the coefficients."""
+    found = scales.d.copy()
+    if scales.log_slab is not None:
+        found[:, prior.skip :] += np.exp(-2.0 * scales.log_slab)[:, None]
+    elif prior.slab is not None:
+        found[:, prior.skip :] += 1.0 / prior.slab**2
+    return found
+
+
+# --- random numbers -----------------------------------------------------------------------------------------------------
+
+
+class Numbers:
+    """Random numbers of consecutive chains: those of an iteration depend on the key, the chain and `clock` alone.
+
+    Parameters
+    ----------
+    key : tuple of two uint32
+    first, chains, of : int
+        Number of the first chain here, how many are here, and the fit's number of chains.
+    size : int
+        Normals of a chain and step.
+    sweeps : int
+        Steps within an iteration, less 1.
+    workers : int or None
+        Threads for the chains.
+    """
+
+    def __init__(self, key, first, chains, of, size, sweeps, workers):
+        self.key, self.clock, self.sweeps, self.workers = key, 0, sweeps, workers
+        self.streams = _streams(first, chains)
+        self.more = [_streams(i * of + first, chains) for i in range(9)]  # the last ones of chain numbers beyond the fit's
+        self._normals, self._uniforms = np.empty((chains, size)), np.empty((chains, 2))
+
+    def step(self, part=0):
+        """Counter word of a step: `part` numbers the sweeps within an iteration."""
+        return np.uint32((self.clock * (self.sweeps + 1) + part) & 0xFFFFFFFF)
+
+    def draws(self, part=0):
+        """Normals, shape (chains, size), and two uniforms per chain; valid until the next call."""
+        k.DRAWS.serial(*self.key, self.streams, self.step(part), self._normals, self._uniforms)
+        return self._normals, self._uniforms
+
+    def gammas(self, shape):
+        """A gamma draw for every chain."""
+        out = np.empty(len(self._uniforms))
+        k.GAMMA.serial(*self.key, self.streams, self.step(), shape, out)
+        return out
+
+    def normals(self, number, part, size):
+        """Normals of other streams, shape (chains, size)."""
+        chains = len(self._uniforms)
+        Z = np.empty((chains, size))
+        k.DRAWS.serial(*self.key, self.more[number], self.step(part), Z, np.empty((chains, 2)))
+        return Z
+
+
+def _streams(first, chains):
+    """Stream words, shape (stages, chains), of consecutive chains; `first` is the number of the first one."""
+    numbers = np.arange(k.STAGES)[:, None] + k.STAGES * np.arange(first, first + chains)
+    return np.array([[stream_word(Purpose.BAYES, int(c)) for c in row] for row in numbers], np.uint32)
+
+
+def _exponentials(Z):
+    """Exponential draws, each made of two normals: one from either half of a row."""
+    first, second = np.split(Z, 2, axis=1)
+    return 0.5 * (first**2 + second**2)
+
+
+# --- scales given the coefficients --------------------------------------------------------------------------------------
+
+
+def draw(prior, scales, B, numbers, part=0, *, reversible=False):
+    """Draw the scales given coefficients B, shape (chains, p), in place."""
+    log_tau, d, second, log_slab = scales
+    if log_slab is not None and reversible:
+        _draw_slab(prior, B, d, log_slab, numbers, 6, part)
+    # b ~ N(0, lambda^2 eta^2 tau^2), of the horseshoe eta = 1: lambda and tau from b/eta, then eta from b/(lambda tau)
+    fixed = prior.tau is not None
+    if second is None:
+        _draw_factor(prior, B, 1.0, fixed, numbers, 0, part, log_tau, d, log_slab)
+    else:
+        shrunk = slice(prior.skip, None)
+        d[:, shrunk] /= second[:, shrunk]
+        _draw_factor(prior, B, second, fixed, numbers, 0, part, log_tau, d, log_slab)
+        others = np.ones_like(d)
+        others[:, shrunk] = d[:, shrunk]
+        _draw_factor(prior, B, others, True, numbers, 1, part, np.zeros_like(log_tau), second, log_slab)
+        if reversible:  # the steps in both orders, so that the chain is reversible
+            _draw_factor(prior, B, second, fixed, numbers, 2, part, log_tau, d, log_slab)
+        d[:, shrunk] = np.clip(d[:, shrunk] * second[:, shrunk], 1e-12, 1e300)
+    if log_slab is not None:
+        _draw_slab(prior, B, d, log_slab, numbers, 7, part)
+
+
+def _draw_factor(prior, B, others, fixed, numbers, number, part, log_tau, d, log_slab):
+    """Draw log tau and the precisions d of one factor of the scales, given the precisions of the `others`; in place."""
+    cost = 40.0 * max(B.shape[1] - prior.skip, 1) + 1000.0
+    options = (np.int64(prior.skip), prior.tau_scale, fixed, *numbers.key, numbers.more[number], numbers.step(part))
+    where = {"device": "cpu", "workers": numbers.workers, "cost": cost}
+    name, root = "horseshoe" if prior.name == "horseshoe+" else prior.name, np.sqrt(others)
+    if log_slab is None:
+        launch(k.SCALES[name], (B * root, np.zeros(B.shape), *options, log_tau, d), B.shape[0], **where)
+        return
+    # proposals whose density has 1/w + 1/c where it should have sqrt(1/w^2 + 1/c^2); scales that share a new tau go together
+    inverse, shrunk = np.exp(-log_slab)[:, None] / (root * np.ones_like(B)), slice(prior.skip, None)
+    new_tau, new = log_tau.copy(), d.copy()
+    launch(k.SCALES["regularised"], (B * root, inverse, *options, new_tau, new), B.shape[0], **where)
+    gain = _regularised_ratio(new, inverse)[:, shrunk] - _regularised_ratio(d, inverse)[:, shrunk]
+    gain = gain if fixed else gain.sum(axis=1, keepdims=True)
+    taken = gain > -_exponentials(numbers.normals(number + 3, part, 2 * gain.shape[1]))
+    np.copyto(d[:, shrunk], new[:, shrunk], where=taken)
+    if not fixed:
+        np.copyto(log_tau, new_tau, where=taken[:, 0])
+
+
+def _regularised_ratio(d, inverse):
+    """Log of sqrt(d + 1/c^2) over sqrt(d) + 1/c, from -log(2)/2 to 0."""
+    return 0.5 * np.log(d + inverse**2) - np.log(np.sqrt(d) + inverse)
+
+
+def _draw_slab(prior, B, d, log_slab, numbers, number, part):
+    """Log widths of the slab given coefficients and their scales, in place: Metropolis steps of all sizes."""
+    if math.isinf(prior.slab_df):
+        return
+    d, squares = d[:, prior.skip :], (B[:, prior.skip :] ** 2).sum(axis=1)
+
+    def density(s):  # c^2 is inverse gamma
+        precision = np.exp(-2.0 * s)
+        value = -prior.slab_df * (s + 0.5 * prior.slab**2 * precision)
+        return value + 0.5 * (np.log(d + precision[:, None]).sum(axis=1) - squares * precision)
+
+    value = density(log_slab)
+    for z in np.split(numbers.normals(number, part, 4 * _SLAB_STEPS), _SLAB_STEPS, axis=1):
+        new = log_slab + 0.5 * np.exp(z[:, 0]) * z[:, 1]
+        found = density(new)
+        taken = found - value > -_exponentials(z[:, 2:])[:, 0]
+        np.copyto(log_slab, new, where=taken)
+        value = np.where(taken, found, value)
