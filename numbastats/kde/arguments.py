@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -16,8 +15,9 @@ from numbastats._core.kinds import device_kind, numpy_dtype, rows_alike, to_host
 from numbastats._core.parallel import is_executor, threads_beside, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.bandwidth import Form
+from numbastats.kde.model import Model
 from numbastats.kde.moments import moments
-from numbastats.kde.records import RECORDS, ROWS, KernelName, Smoothing, kernel_of, names_of
+from numbastats.kde.records import RECORDS, ROWS, KernelName, kernel_of, names_of
 
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
@@ -116,95 +116,6 @@ def parse_axes(axes, d, n=math.inf):
 # --- kernel matrix --------------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(eq=False)
-class Model:
-    """Samples, kernel and all else that does not depend on the positions at which the density is evaluated."""
-
-    x: np.ndarray  # (n, d)
-    weights: np.ndarray | None
-    kernel: Smoothing
-    H: np.ndarray  # kernel matrix, the covariance for the Gaussian
-    h: float | None
-    sigma: np.ndarray | None
-    tail: float
-    total: float  # sum of weights
-    n_eff: float
-    low: np.ndarray
-    high: np.ndarray
-    dtype: np.dtype
-    kind: str | None
-    scale: np.ndarray | None = None  # adaptive: lambda per sample
-    dropped: int = 0
-    product: bool = False  # product of one-dimensional kernels along the axes, H diagonal
-    keep: np.ndarray | None = None  # mask of the caller's samples that are in x, where nan_policy="omit" dropped some
-
-    @property
-    def d(self):
-        """Dimension."""
-        return self.x.shape[1]
-
-    @property
-    def centre(self):
-        """An origin that no outlier moves: along every axis the value of a sample in the middle."""
-        x = self.x[:: max(1, len(self.x) // 1000)]
-        return np.sort(x, axis=0)[len(x) // 2] if len(x) else np.zeros(self.d)
-
-    @property
-    def power(self):
-        """Exponent p of (1 - q)^p, None for the other kernels."""
-        return self.kernel.power
-
-    @property
-    def number(self):
-        """Number of the kernel in the kernels' code."""
-        return self.kernel.number
-
-    @property
-    def tau2(self):
-        """Squared radius of the support in units of H."""
-        return self.kernel.squared_reach(1 if self.product else self.d, self.tail)
-
-    @property
-    def whole(self):
-        """Whether the kernel has no end."""
-        return self.kernel.tailed and self.tail == 0
-
-    @property
-    def decay(self):
-        """Half the squared radius of the support in units of H, which profiles take."""
-        return 0.5 * self.tau2
-
-    @property
-    def support(self):
-        """Matrix whose unit ellipsoid is the support, without adaptive scales."""
-        return self.H * self.tau2
-
-    @property
-    def reach(self):
-        """Half edges of the box around the support in the data's units, times the largest adaptive scale."""
-        return np.sqrt(np.diag(self.support)) * (1.0 if self.scale is None else float(self.scale.max()))
-
-    @property
-    def constant(self):
-        """Density per unit of sum w lambda^-d K(q)."""
-        c = self.kernel.height(1 if self.product else self.d, self.tail)
-        c **= self.d if self.product else 1
-        size = np.sqrt(np.diag(self.H))
-        root = math.sqrt(np.linalg.det(self.H / np.outer(size, size))) * math.prod(size.tolist())
-        if not (1e-300 < min(root, root * self.total) and root * self.total < 1e300):
-            raise ValueError("the density is too large or too small for double precision; rescale the samples and the bandwidth")
-        return c / (self.total * root)
-
-    @property
-    def peak(self):
-        """The kernel at 0, not normalised."""
-        return float(self.kernel.profile(0.0, self.decay)) ** (self.d if self.product else 1)
-
-    def subset(self, x, weights, scale):
-        """The same estimate with other samples (mirror images, shifted copies); the total weight stays."""
-        return dataclasses.replace(self, x=np.ascontiguousarray(x), weights=weights, scale=scale)
-
-
 def check_weights(weights, n, d=1):
     """Weights of n samples in d dimensions as float64, or None."""
     if weights is None:
@@ -255,7 +166,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
         raise ValueError(f"kernel={kernel!r} is for d = 1 (got d = {d}); use one of {allowed}, or form='product'")
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
-    if tail == 0 and kernel.tailed and kernel.name != "gaussian":
+    if tail == 0 and kernel.tailed and not kernel.normal:
         raise ValueError(f"tail=0 is for kernel='gaussian'; pass a tail such as 1e-10 for {kernel!r}")
     given = check_weights(weights, n, d)
     w = rules.near_one(given)
@@ -434,14 +345,13 @@ def _rule_bandwidth(options, m, n, n_eff, x, w, workers):
 def _cross_validated(options, matrix, n_eff, x, w, workers):
     """The bandwidth h of cross-validation, in units of Sigma."""
     least_squares = options.bandwidth == "lscv"
-    if least_squares and options.form == "product" and options.kernel.name != "gaussian":
+    if least_squares and options.form == "product" and not options.kernel.normal:
         raise ValueError(
             f"bandwidth='lscv' does not know the criterion of a product of kernels {options.kernel!r}; use kernel='gaussian', "
             "form='radial', or another rule"
         )
-    kept = slice(None) if w is None else w > 0
-    y = np.linalg.solve(np.linalg.cholesky(matrix), (x - np.average(x, 0, w))[kept].T).T
-    w = None if w is None else w[kept]
+    x, w = (x, None) if w is None else (x[w > 0], w[w > 0])
+    y = rules.whitened(x, w, matrix)
     if least_squares:
         return rules.lscv_whitened(y, options.kernel, w, n_eff, workers)
     return rules.likelihood_whitened(y, options.kernel, w, n_eff, workers, options.form)
@@ -457,9 +367,9 @@ def _given_bandwidth(options, d):
     h = float(h)
     if not (math.isfinite(h) and h > 0):
         raise ValueError(f"h={h!r}; the bandwidth must be finite and > 0")
-    if convention == "scipy" and kernel.name != "gaussian":
+    if convention == "scipy" and not kernel.normal:
         raise ValueError(f"bw_convention='scipy' is a factor for the Gaussian kernel, not {kernel!r}; use 'support' or 'std'")
-    if convention == "std" and kernel.name != "gaussian":
+    if convention == "std" and not kernel.normal:
         h /= math.sqrt(rules.roughness(kernel, d, options.form)[1])
     return h
 

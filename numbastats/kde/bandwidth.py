@@ -18,7 +18,7 @@ from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.kinds import rows_alike
 from numbastats.kde.kernels.pairs import PIECES
 from numbastats.kde.likelihood import best_bandwidth
-from numbastats.kde.records import KernelName, kernel_of, polynomial, unit_ball
+from numbastats.kde.records import TAIL, KernelName, kernel_of, polynomial, unit_ball
 
 __all__ = [
     "canonical_ratio",
@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 Form = Literal["radial", "product"]
-TAIL = 1e-10  # what cross-validation cuts from a kernel without an end that is no Gaussian
 
 
 def roughness(kernel: KernelName, d: int, form: Form = "radial") -> tuple[float, float]:
@@ -599,11 +598,16 @@ def _whiten(x, w):
         covariance = np.atleast_2d(np.cov(x.T, aweights=w)) if len(x) > x.shape[1] else np.zeros((x.shape[1],) * 2)
     try:
         factor = np.linalg.cholesky(covariance)
-        if not np.isfinite(factor).all():
-            raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
-        raise ValueError("the covariance of the samples is singular; remove the dependent axes or pass H=") from None
-    return np.linalg.solve(factor, (x - x.mean(0)).T).T
+        factor = np.full(1, math.nan)
+    if not np.isfinite(factor).all():
+        raise ValueError("the covariance of the samples is singular; remove the dependent axes or pass H=")
+    return whitened(x, w, covariance)
+
+
+def whitened(x, w, matrix):
+    """Samples about their mean in units of a matrix."""
+    return np.linalg.solve(np.linalg.cholesky(matrix), (x - np.average(x, 0, w)).T).T
 
 
 def _scorer(y, w, start, kernel, workers=None):
@@ -615,7 +619,7 @@ def _scorer(y, w, start, kernel, workers=None):
     total, square = weights.sum(), np.sum(weights * weights)
     second = weights / (total - weights)
     k0, k2 = kernel.norm(d), kernel.roughness(d)[0]
-    p, gaussian = kernel.power, kernel.name == "gaussian"
+    p, gaussian = kernel.power, kernel.normal
     if d == 1 and (p == 1 or gaussian):
         order = np.argsort(y[:, 0], kind="stable")
         line = np.ascontiguousarray(y[order, 0])

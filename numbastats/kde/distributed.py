@@ -22,7 +22,6 @@ from numbastats.kde.arguments import (
     Axes,
     DeviceName,
     MatrixOptions,
-    Model,
     as_samples,
     check_form,
     check_method,
@@ -34,6 +33,7 @@ from numbastats.kde.arguments import (
 from numbastats.kde.bandwidth import Form
 from numbastats.kde.engine import LONG_ROW, accumulate, allocate, estimate
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
+from numbastats.kde.model import Model
 from numbastats.kde.moments import moments
 from numbastats.kde.records import ROWS, KernelName, kernel_of, names_of
 

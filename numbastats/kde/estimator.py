@@ -35,7 +35,7 @@ from numbastats.kde.arguments import (
 from numbastats.kde.bandwidth import Form
 from numbastats.kde.boundaries import fold, wrap
 from numbastats.kde.engine import Estimate
-from numbastats.kde.functions import grid_of, hand_over, hdr_levels, left_out, points_of
+from numbastats.kde.functions import grid_of, hand_over, hdr_levels, points_of
 from numbastats.kde.groups import OF_MATRIX, fitted, split
 from numbastats.kde.masses import box_mass, trapezoid_error
 from numbastats.kde.records import ROWS, KernelName, names_of
@@ -236,7 +236,7 @@ class KDE(Estimator):
         logs = to_host(self.score_samples(X), "the log densities")
         outside = int(np.isneginf(logs).sum())
         if outside:
-            if self._estimate.model.kernel.name != "gaussian":
+            if not self._estimate.model.kernel.normal:
                 why = f"kernel={self.kernel!r} ends at its support; pass kernel='gaussian' with tail=0, or a wider bandwidth"
             elif self.tail > 0:
                 why = f"the Gaussian is cut (tail={self.tail!r}); pass tail=0, or a wider bandwidth"
@@ -272,7 +272,7 @@ class KDE(Estimator):
         ValueError
             Before `fit`, and with a boundary.
         """
-        return left_out(self._fitted())
+        return self._fitted().left_out()
 
     def hdr_levels(self, probs: ArrayLike, *, axes: Axes | None = None) -> Any:
         """Density on the border of the highest-density regions that hold given masses.

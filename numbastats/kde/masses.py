@@ -34,7 +34,7 @@ def cut_moments(model, lo, hi):
     difference.
     """
     nodes, weights = np.polynomial.legendre.leggauss(CUT_NODES)
-    most = min(1.0, 9.5 / math.sqrt(model.tau2)) if model.kernel.name == "gaussian" else 1.0
+    most = min(1.0, 9.5 / math.sqrt(model.tau2)) if model.kernel.normal else 1.0
     d, reach = 1 if model.product else model.d, math.sqrt(model.tau2)
     lo, hi = np.arcsin(np.clip(lo, -most, most)), np.arcsin(np.clip(hi, -most, most))
     result = np.empty((3, len(lo)))
