@@ -21,7 +21,7 @@ from numbastats.kde.records import RECORDS, ROWS, KernelName, kernel_of, names_o
 
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
-Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv"]
+Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv", "plugin-matrix", "scv"]
 Convention = Literal["support", "std", "scipy", "sklearn"]
 Missing = Literal["raise", "omit"]
 DeviceName = Literal["auto", "cpu", "cuda"]
@@ -239,9 +239,11 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
             "of Sigma^(1/2), or with bw_convention='sklearn' scikit-learn's bandwidth, with 'scipy' SciPy's factor, with 'std' a "
             "standard deviation"
         )
-    choice("bandwidth", options.bandwidth, tuple(rules.SELECTORS))
+    choice("bandwidth", options.bandwidth, (*rules.SELECTORS, *rules.MATRICES))
     if options.H is not None:
         return _given_matrix(options, d), None, None
+    if options.bandwidth in rules.MATRICES and options.h is None:
+        return _found_matrix(options, d, x, w), None, None
     if options.bw_convention == "sklearn" and isinstance(options.sigma, str):
         if options.sigma == "diag":
             raise ValueError("bw_convention='sklearn' means sigma='identity'; pass sigma='diag' with another convention")
@@ -257,6 +259,18 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
         h = _rule_bandwidth(options, m, n, n_eff, x, w, workers)
     check_size(h * h * matrix, f"h^2 Sigma, with h = {h:.3g},")
     return h * h * matrix, h, matrix
+
+
+def _found_matrix(options, d, x, w):
+    """The whole kernel matrix by a rule."""
+    rule = options.bandwidth
+    if not (isinstance(options.sigma, str) and options.sigma == "cov") or options.bw_convention == "sklearn":
+        raise ValueError(f"bandwidth={rule!r} finds the whole kernel matrix; leave sigma= and bw_convention= out")
+    if options.form == "product" and d > 1:
+        raise ValueError(f"bandwidth={rule!r} is no diagonal matrix, which form='product' needs; use another rule")
+    H = rules.MATRICES[rule](x, options.kernel, w)
+    check_size(H, f"H by bandwidth={rule!r}")
+    return H
 
 
 def _given_matrix(options, d):

@@ -106,8 +106,8 @@ def grid(  # noqa: PLR0913
         The whole kernel matrix; excludes `h` and `sigma`.
     sigma : {"cov", "diag", "identity"}, (d, d) matrix or (d,) standard deviations
         What h^2 multiplies.
-    bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv"}
-        Rule when h is None, see `numbastats.kde.bandwidth`.
+    bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv", "plugin-matrix", "scv"}
+        Rule when h is None, see `numbastats.kde.bandwidth`. The last two find the whole H and take no `sigma`.
     bw_convention : {"support", "std", "scipy", "sklearn"}
         What `h` means: the radius of the support; the standard deviation of the kernel along one axis (with sigma="identity" in
         the data's units, as KDEpy's); a factor of the data's covariance, Gaussian (SciPy); the radius of the support in the
