@@ -49,10 +49,13 @@ def as_samples(samples, name="samples", allow_vector=True):
     try:
         dtype = result_dtype((name,), (numpy_dtype(host),))
     except TypeError:
-        columns = [c for c in getattr(samples, "columns", ()) if np.asarray(samples[c]).dtype.kind not in "iuf"]
+        columns = list(getattr(samples, "columns", ()))
         if not columns:
             raise
-        raise TypeError(f"{name} have columns that are not numbers, {columns}; drop them, or pass the others by name") from None
+        parts = [np.asarray(samples[c]) for c in columns]
+        if wrong := [c for c, part in zip(columns, parts, strict=True) if part.dtype.kind not in "iuf"]:
+            raise TypeError(f"{name} have columns that are not numbers, {wrong}; drop them, or pass the others by name") from None
+        host, dtype = np.stack(parts, -1).astype(np.float64), np.dtype(np.float64)  # numbers of which some are missing
     if host.ndim == 1 and allow_vector:
         host = host[:, None]
     if host.ndim == 2 and host.shape[1] == 0:
@@ -242,7 +245,7 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
     choice("bandwidth", options.bandwidth, (*rules.SELECTORS, *rules.MATRICES))
     if options.H is not None:
         return _given_matrix(options, d), None, None
-    if options.bandwidth in rules.MATRICES and options.h is None:
+    if options.h is None and options.bandwidth in rules.MATRICES:
         return _found_matrix(options, d, x, w), None, None
     if options.bw_convention == "sklearn" and isinstance(options.sigma, str):
         if options.sigma == "diag":
@@ -324,10 +327,8 @@ def _estimated_sigma(sigma, m, n, n_eff, x, w):
                 else "one sample has all the weight but for rounding, so there is no spread; pass H= or sigma='identity' with h="
             )
         alone = (n if some is None else len(some)) == 1
-        raise ValueError(
-            f"axis {constant[0]} is constant{' (one sample)' if alone else ''}, so its spread is 0; pass H= or "
-            "sigma='identity' with h="
-        )
+        why = "" if not alone else " (one sample has weight)" if n > 1 else " (one sample)"
+        raise ValueError(f"axis {constant[0]} is constant{why}, so its spread is 0; pass H= or sigma='identity' with h=")
     if sigma == "diag":
         return np.diag(np.diag(matrix))
     scale = np.sqrt(np.diag(matrix))
@@ -374,8 +375,10 @@ def _cross_validated(options, matrix, n_eff, x, w, workers):
 def _given_bandwidth(options, d):
     """The argument h as the radius of the support."""
     h, kernel, convention = options.h, options.kernel, options.bw_convention
-    if isinstance(h, str):
+    if isinstance(h, (str, bool)):
         raise ValueError(f"h={h!r}; h is a number, rules are named by bandwidth=")
+    if options.bandwidth != "eq9":
+        raise ValueError(f"h={h!r} and bandwidth={options.bandwidth!r} were both given; pass one of the two")
     if np.ndim(h):
         raise ValueError(f"h has shape {np.shape(h)}; it is one number: for bandwidths per axis pass h=1 and sigma=[...]")
     h = float(h)

@@ -565,6 +565,10 @@ class KDE(Estimator):
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
+        ends: dict[str, Any] = {"lo": lo, "hi": hi}
+        for name, v in ends.items():
+            labels = list(v.index) if hasattr(v, "iloc") else []
+            check_names(labels if labels and all(isinstance(n, str) for n in labels) else None, self, name)
         lo, hi = real64(lo), real64(hi)
         if any(v.shape not in ((), (m.d,)) for v in (lo, hi)):
             raise ValueError(f"lo and hi have shapes {lo.shape} and {hi.shape}; pass one number per column, shape ({m.d},)")

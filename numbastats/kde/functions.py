@@ -91,8 +91,8 @@ def grid(  # noqa: PLR0913
     Parameters
     ----------
     samples : (n, d) or (n,) array_like
-        A dask array is summed block by block where its blocks are, by the functions `partial`, `plan` and `combine`: with the
-        options kernel, h, H, sigma, form and weights.
+        Of a dask array the result is another, not yet computed, that is summed where the blocks are, by the functions `partial`,
+        `plan` and `combine`: with the options kernel, h, H, sigma, form and weights.
     axes : sequence of d arrays or tuples (lo, hi, m)
         Regular increasing positions, float32 ones to their own precision; one array for d = 1.
     weights : (n,) array_like, optional

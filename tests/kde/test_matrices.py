@@ -50,7 +50,7 @@ def test_integrals_of_derivatives(d):
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_pilot_bandwidth_has_the_least_squared_errors(d):
-    """S_AMSE of Duong and Hazelton (2003): the squared asymptotic biases of all fourth derivatives, with sums for those of order 6."""
+    """S_AMSE of Duong and Hazelton (2003): squared asymptotic biases of all fourth derivatives, with sums for order 6."""
     from scipy.optimize import minimize_scalar
 
     n, y = 80, bandwidth._whiten(skewed(80, d), None)
