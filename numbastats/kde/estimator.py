@@ -391,15 +391,12 @@ class KDE(Estimator):
 
     def _quantiles(self, p, sign):
         line, p = self._line(), real64(unmasked(p))
-        flat, e = p.reshape(-1), self._fitted()
-        result, small = np.empty(flat.shape), ~(flat > 0.5)
+        e = self._fitted()
 
         def density(x):
             return e.points(x[:, None], method="ep" if e.model.whole else "cells")
 
-        result[small] = line.quantiles(flat[small], sign, density)
-        result[~small] = line.quantiles(1 - flat[~small], -sign, density)
-        return result.reshape(p.shape)[()]
+        return line.quantiles(p.reshape(-1), sign, density).reshape(p.shape)[()]
 
     def ppf(self, p: ArrayLike) -> Any:
         """Quantile function in one dimension: the inverse of `cdf`.
