@@ -19,12 +19,11 @@ def marginal_cdf(model, u):
     """Distribution function of one coordinate of the kernel, u in half boxes of the support, to relative accuracy."""
     from scipy.special import betainc
 
-    u = np.clip(np.asarray(u, float), -1.0, 1.0)
+    u = np.minimum(np.maximum(np.asarray(u, float), -1.0), 1.0)
     if model.power is not None and not model.product and model.d > 1:
         a = model.power + (model.d + 1) / 2
         return betainc(a, a, 0.5 * (1 + u))
-    lower = model.kernel.lower(np.abs(u), math.sqrt(model.tau2), model.tail)
-    return np.where(u < 0, lower, 1 - lower)
+    return model.kernel.below(u, math.sqrt(model.tau2), model.tail)
 
 
 def cut_moments(model, lo, hi):

@@ -98,6 +98,11 @@ class Smoothing:
         """Mass below -u on the line, u from 0 to 1 in units of the reach, to relative accuracy."""
         raise self._unknown("distribution function")
 
+    def below(self, u, reach, tail):
+        """Mass below u on the line, u from -1 to 1 in units of the reach, to relative accuracy."""
+        lower = self.lower(np.abs(u), reach, tail)
+        return np.where(u < 0, lower, 1 - lower)
+
     def second(self, reach, tail):
         """Variance on the line in units of the squared reach."""
         return self.roughness(1)[1] / self.reach**2
@@ -230,9 +235,13 @@ class _Gaussian(Smoothing):
         return 2.0 * float(gammainccinv(d / 2, tail))
 
     def lower(self, u, reach, tail):
+        return self.below(-u, reach, tail)
+
+    def below(self, u, reach, tail):
         from scipy.special import ndtr
 
-        return np.maximum(ndtr(-u * reach) - 0.5 * tail, 0.0) / (1 - tail)
+        mass = ndtr(u * reach)
+        return mass if tail == 0 else np.maximum(mass - 0.5 * tail, 0.0) / (1 - tail)
 
     def on_coordinate(self, u, d, reach, tail):
         return math.sqrt(reach * reach / (2 * math.pi)) / (1 - tail) * np.exp(-0.5 * reach * reach * u * u)
