@@ -233,7 +233,8 @@ def _kde_draws(n):
     from sklearn.neighbors import KernelDensity
 
     x = np.random.default_rng(7).normal(size=(1000, 2))
-    ours, theirs = ns.kde.KDE(h=0.3).fit(x), KernelDensity(bandwidth=0.3).fit(x)
+    ours = ns.kde.KDE("gaussian", h=0.3, bw_convention="sklearn", tail=0).fit(x)
+    theirs = KernelDensity(bandwidth=0.3).fit(x)
     return functools.partial(ours.sample, n, rng=1), functools.partial(theirs.sample, n, random_state=1)
 
 
@@ -290,14 +291,14 @@ def _gaussian_kde(name, n):
 PAIRS |= {
     "KDE.score_samples, Gaussian, 2 dimensions": Pair("scikit-learn", functools.partial(_kde, "gaussian", 2), needs=("sklearn",)),
     "KDE.score_samples, Epanechnikov": Pair("scikit-learn", functools.partial(_kde, "epanechnikov", 1), needs=("sklearn",)),
-    "KDE.sample, 2 dimensions": Pair("scikit-learn", _kde_draws, needs=("sklearn",)),
+    "KDE.sample, Gaussian, 2 dimensions": Pair("scikit-learn", _kde_draws, needs=("sklearn",)),
     "KDE.sample, Gaussian, 1 dimension": Pair("SciPy", functools.partial(_scipy_draws, 1)),
     "KDE.sample, Gaussian, 3 dimensions": Pair("SciPy", functools.partial(_scipy_draws, 3)),
     "KDE.sample, Gaussian, 6 dimensions": Pair("SciPy", functools.partial(_scipy_draws, 6)),
     "kde.grid, Gaussian, 2 dimensions": Pair("SciPy", _scipy_grid, least=100),
     "kde.at_samples, Gaussian, 2 dimensions": Pair("SciPy", _scipy_at_samples, least=100, largest=100),
     "KDE.cdf": Pair("SciPy", _scipy_masses, largest=100),
-    "kde.conditional": Pair("statsmodels", _conditional, least=100, needs=("statsmodels",)),
+    "kde.conditional": Pair("statsmodels", _conditional, least=100, largest=100, needs=("statsmodels",)),
     "kde.bandwidth.lscv, Gaussian": Pair(
         "statsmodels", functools.partial(_cross_validation, "lscv", "cv_ls"), least=100, largest=100, needs=("statsmodels",)
     ),
