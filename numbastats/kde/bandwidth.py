@@ -536,9 +536,8 @@ def plugin_matrix(
     Minimises the asymptotic error ``n^-1 |4 pi H|^(-1/2) + psi_4' (vec H x vec H) / 4`` of the normal kernel. The integrals psi_4
     of f times its fourth derivatives are sums over all pairs of whitened samples with one pilot bandwidth, which minimises the
     sum of the squared errors of all of them (S_AMSE), so that the criterion has a minimum; its bias comes from psi_6 in the same
-    way, and that of psi_6 from a normal density. On Old Faithful's eruptions within 2 % of the matrix published for ``Hpi`` of
-    the R package ks. O(n^2): on a busy core 1000 samples in the plane take 0.2 s,
-    5000 four seconds; for more than 1e4 take a subset.
+    way, and that of psi_6 from a normal density. O(n^2): on a busy core 1000 samples in the plane take 0.2 s, 5000 four
+    seconds; for more than 1e4 take a subset.
 
     References
     ----------

@@ -110,8 +110,10 @@ def test_matrices_have_the_least_criterion(rule, criterion, d):
 
 
 def test_old_faithful():
-    """Ĥ_PI of the article "Multivariate kernel density estimation" in Wikipedia, by Hpi of the R package ks, which sums over bins
-    and compares distinct derivatives only; observed 1.4 % from it."""
+    """The plug-in matrix of the article "Multivariate kernel density estimation" in Wikipedia, by `Hpi` of the R package ks.
+
+    Observed 1.4 % from it, 0.6 % where S_AMSE counts derivatives that are equal by symmetry once.
+    """
     x = np.loadtxt(FAITHFUL, delimiter=",", skiprows=1)
     assert x.shape == (272, 2)
     np.testing.assert_allclose(bandwidth.plugin_matrix(x, "gaussian"), [[0.052, 0.510], [0.510, 8.882]], rtol=0.02)
