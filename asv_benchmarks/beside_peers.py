@@ -53,7 +53,13 @@ def text(found):
     """What stands between the markers."""
     lost = sum(ratio < 1.0 for ratio, _ in found)
     mean = float(np.exp(np.mean(np.log([ratio for ratio, _ in found]))))
-    packages = {"SciPy": "scipy", "NumPy": "numpy", "scikit-learn": "scikit-learn", "ArviZ": "arviz"}
+    packages = {
+        "SciPy": "scipy",
+        "NumPy": "numpy",
+        "scikit-learn": "scikit-learn",
+        "ArviZ": "arviz",
+        "statsmodels": "statsmodels",
+    }
     used = sorted({cells[-1] for _, cells in found})
     versions = ", ".join(f"{name} {common.version(packages[name])}" for name in used)
     lines = [

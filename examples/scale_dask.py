@@ -48,7 +48,7 @@ def jobs(points):
         f"{len(mixtures):,} mixtures of two gammas": lambda client: (
             ns.mixture.fit_many(mixtures, 2, family="gamma", rng=0, workers=client).centres
         ),
-        f"density of {points:,} samples": lambda client: ns.kde.grid(blocks_of_draws(points), axes),
+        f"density of {points:,} samples": lambda client: ns.kde.grid(blocks_of_draws(points), axes).compute(),
         f"4 chains, {n:,} x {p}": lambda client: ns.bayes.HorseshoeProbit(**probit, workers=client).fit(x, y).coef_,
     }
 

@@ -44,8 +44,8 @@ ROOM_FILES = {
 SHARED = {"inference.py", "information.py", "likelihood.py", "moments.py"}  # words of the field that mean the same in two rooms
 FIELD_WORDS = {  # host mathematics, each by a word of the field that no other room uses
     "stable": "derivatives maximisation parameterisations mcculloch shared_tables simple_estimators starts table_cache",
-    "kde": "bandwidth boundaries cell_list classes conditional distribution footprint gridding groups masses neighbours records "
-    "univariate",
+    "kde": "bandwidth boundaries cell_list classes conditional distribution footprint gridding groups masses matrices model "
+    "neighbours records univariate",
     "mixture": "components criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
     "distributions": "by_density composition counts defining functions lmoments protocol standardise tables",

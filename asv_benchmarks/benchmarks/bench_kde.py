@@ -282,6 +282,17 @@ class Selectors:
         getattr(ns.kde.bandwidth, rule)(self.x, workers=1)
 
 
+class Matrices:
+    params = [["plugin_matrix", "scv"], [2, 6]]
+    param_names = ["rule", "dimension"]
+
+    def setup(self, rule, d):
+        self.x = normal(1000, d)
+
+    def time_1000(self, rule, d):
+        getattr(ns.kde.bandwidth, rule)(self.x)
+
+
 class Growth:
     """Exponent of the time between sizes 1 and 4 of one quantity, the others fixed: 1 is linear, less where fixed costs count."""
 

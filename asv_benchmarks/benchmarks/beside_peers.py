@@ -233,8 +233,52 @@ def _kde_draws(n):
     from sklearn.neighbors import KernelDensity
 
     x = np.random.default_rng(7).normal(size=(1000, 2))
-    ours, theirs = ns.kde.KDE(h=0.3).fit(x), KernelDensity(bandwidth=0.3).fit(x)
+    ours = ns.kde.KDE("gaussian", h=0.3, bw_convention="sklearn", tail=0).fit(x)
+    theirs = KernelDensity(bandwidth=0.3).fit(x)
     return functools.partial(ours.sample, n, rng=1), functools.partial(theirs.sample, n, random_state=1)
+
+
+def _scipy_draws(d, n):
+    x = np.random.default_rng(7).normal(size=(1000, d))
+    ours = ns.kde.KDE("gaussian", bandwidth="scott", tail=0).fit(x)
+    return functools.partial(ours.sample, n, rng=1), functools.partial(st.gaussian_kde(x.T).resample, n, seed=1)
+
+
+def _scipy_grid(n):
+    x, m = np.random.default_rng(7).normal(size=(1000, 2)), max(2, round(n**0.5))
+    axis, theirs = np.linspace(-4, 4, m), st.gaussian_kde(x.T)
+    at = np.stack(np.meshgrid(axis, axis, indexing="ij")).reshape(2, -1)
+    return functools.partial(ns.kde.grid, x, [axis, axis], kernel="gaussian", bandwidth="scott"), functools.partial(theirs, at)
+
+
+def _scipy_at_samples(n):
+    x = np.random.default_rng(7).normal(size=(n, 2))
+    return functools.partial(ns.kde.at_samples, x, kernel="gaussian", bandwidth="scott"), lambda: st.gaussian_kde(x.T)(x.T)
+
+
+def _scipy_masses(n):
+    x, at = np.random.default_rng(7).normal(size=1000), np.random.default_rng(9).normal(size=n)
+    ours, theirs = ns.kde.KDE("gaussian", bandwidth="scott").fit(x), st.gaussian_kde(x)
+    return functools.partial(ours.cdf, at), lambda: [theirs.integrate_box_1d(-np.inf, v) for v in at]
+
+
+def _conditional(n):
+    from statsmodels.nonparametric.kernel_density import KDEMultivariateConditional
+
+    r = np.random.default_rng(7)
+    x = r.normal(size=1000)
+    y, grid = x + r.normal(size=1000), np.linspace(-3, 3, n)
+    theirs = KDEMultivariateConditional(y, x, dep_type="c", indep_type="c", bw=[0.3, 0.3])
+    axes = [(0.5, 0.5, 1), (-3, 3, n)]
+    ours = functools.partial(ns.kde.conditional, x, y, axes, kernel="gaussian", H=0.09 * np.eye(2))
+    return ours, functools.partial(theirs.pdf, grid, np.full(n, 0.5))
+
+
+def _cross_validation(rule, bw, n):
+    from statsmodels.nonparametric.kernel_density import KDEMultivariate
+
+    x = np.random.default_rng(7).normal(size=n)
+    return functools.partial(getattr(ns.kde.bandwidth, rule), x, "gaussian"), lambda: KDEMultivariate(x, "c", bw=bw)
 
 
 def _gaussian_kde(name, n):
@@ -247,7 +291,24 @@ def _gaussian_kde(name, n):
 PAIRS |= {
     "KDE.score_samples, Gaussian, 2 dimensions": Pair("scikit-learn", functools.partial(_kde, "gaussian", 2), needs=("sklearn",)),
     "KDE.score_samples, Epanechnikov": Pair("scikit-learn", functools.partial(_kde, "epanechnikov", 1), needs=("sklearn",)),
-    "KDE.sample, 2 dimensions": Pair("scikit-learn", _kde_draws, needs=("sklearn",)),
+    "KDE.sample, Gaussian, 2 dimensions": Pair("scikit-learn", _kde_draws, needs=("sklearn",)),
+    "KDE.sample, Gaussian, 1 dimension": Pair("SciPy", functools.partial(_scipy_draws, 1)),
+    "KDE.sample, Gaussian, 3 dimensions": Pair("SciPy", functools.partial(_scipy_draws, 3)),
+    "KDE.sample, Gaussian, 6 dimensions": Pair("SciPy", functools.partial(_scipy_draws, 6)),
+    "kde.grid, Gaussian, 2 dimensions": Pair("SciPy", _scipy_grid, least=100),
+    "kde.at_samples, Gaussian, 2 dimensions": Pair("SciPy", _scipy_at_samples, least=100, largest=100),
+    "KDE.cdf": Pair("SciPy", _scipy_masses, largest=100),
+    "kde.conditional": Pair("statsmodels", _conditional, least=100, largest=100, needs=("statsmodels",)),
+    "kde.bandwidth.lscv, Gaussian": Pair(
+        "statsmodels", functools.partial(_cross_validation, "lscv", "cv_ls"), least=100, largest=100, needs=("statsmodels",)
+    ),
+    "kde.bandwidth.likelihood_cv, Gaussian": Pair(
+        "statsmodels",
+        functools.partial(_cross_validation, "likelihood_cv", "cv_ml"),
+        least=100,
+        largest=100,
+        needs=("statsmodels",),
+    ),
     "interop.gaussian_kde.evaluate": Pair("SciPy", functools.partial(_gaussian_kde, "evaluate")),
     "interop.gaussian_kde.logpdf": Pair("SciPy", functools.partial(_gaussian_kde, "logpdf")),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -16,12 +15,13 @@ from numbastats._core.kinds import device_kind, numpy_dtype, rows_alike, to_host
 from numbastats._core.parallel import is_executor, threads_beside, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.bandwidth import Form
+from numbastats.kde.model import Model
 from numbastats.kde.moments import moments
-from numbastats.kde.records import RECORDS, ROWS, KernelName, Smoothing, kernel_of, names_of
+from numbastats.kde.records import RECORDS, ROWS, KernelName, kernel_of, names_of
 
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
-Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv"]
+Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv", "plugin-matrix", "scv"]
 Convention = Literal["support", "std", "scipy", "sklearn"]
 Missing = Literal["raise", "omit"]
 DeviceName = Literal["auto", "cpu", "cuda"]
@@ -49,10 +49,13 @@ def as_samples(samples, name="samples", allow_vector=True):
     try:
         dtype = result_dtype((name,), (numpy_dtype(host),))
     except TypeError:
-        columns = [c for c in getattr(samples, "columns", ()) if np.asarray(samples[c]).dtype.kind not in "iuf"]
+        columns = list(getattr(samples, "columns", ()))
         if not columns:
             raise
-        raise TypeError(f"{name} have columns that are not numbers, {columns}; drop them, or pass the others by name") from None
+        parts = [np.asarray(samples[c]) for c in columns]
+        if wrong := [c for c, part in zip(columns, parts, strict=True) if part.dtype.kind not in "iuf"]:
+            raise TypeError(f"{name} have columns that are not numbers, {wrong}; drop them, or pass the others by name") from None
+        host, dtype = np.stack(parts, -1).astype(np.float64), np.dtype(np.float64)  # numbers of which some are missing
     if host.ndim == 1 and allow_vector:
         host = host[:, None]
     if host.ndim == 2 and host.shape[1] == 0:
@@ -116,95 +119,6 @@ def parse_axes(axes, d, n=math.inf):
 # --- kernel matrix --------------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(eq=False)
-class Model:
-    """Samples, kernel and all else that does not depend on the positions at which the density is evaluated."""
-
-    x: np.ndarray  # (n, d)
-    weights: np.ndarray | None
-    kernel: Smoothing
-    H: np.ndarray  # kernel matrix, the covariance for the Gaussian
-    h: float | None
-    sigma: np.ndarray | None
-    tail: float
-    total: float  # sum of weights
-    n_eff: float
-    low: np.ndarray
-    high: np.ndarray
-    dtype: np.dtype
-    kind: str | None
-    scale: np.ndarray | None = None  # adaptive: lambda per sample
-    dropped: int = 0
-    product: bool = False  # product of one-dimensional kernels along the axes, H diagonal
-    keep: np.ndarray | None = None  # mask of the caller's samples that are in x, where nan_policy="omit" dropped some
-
-    @property
-    def d(self):
-        """Dimension."""
-        return self.x.shape[1]
-
-    @property
-    def centre(self):
-        """An origin that no outlier moves: along every axis the value of a sample in the middle."""
-        x = self.x[:: max(1, len(self.x) // 1000)]
-        return np.sort(x, axis=0)[len(x) // 2] if len(x) else np.zeros(self.d)
-
-    @property
-    def power(self):
-        """Exponent p of (1 - q)^p, None for the other kernels."""
-        return self.kernel.power
-
-    @property
-    def number(self):
-        """Number of the kernel in the kernels' code."""
-        return self.kernel.number
-
-    @property
-    def tau2(self):
-        """Squared radius of the support in units of H."""
-        return self.kernel.squared_reach(1 if self.product else self.d, self.tail)
-
-    @property
-    def whole(self):
-        """Whether the kernel has no end."""
-        return self.kernel.tailed and self.tail == 0
-
-    @property
-    def decay(self):
-        """Half the squared radius of the support in units of H, which profiles take."""
-        return 0.5 * self.tau2
-
-    @property
-    def support(self):
-        """Matrix whose unit ellipsoid is the support, without adaptive scales."""
-        return self.H * self.tau2
-
-    @property
-    def reach(self):
-        """Half edges of the box around the support in the data's units, times the largest adaptive scale."""
-        return np.sqrt(np.diag(self.support)) * (1.0 if self.scale is None else float(self.scale.max()))
-
-    @property
-    def constant(self):
-        """Density per unit of sum w lambda^-d K(q)."""
-        c = self.kernel.height(1 if self.product else self.d, self.tail)
-        c **= self.d if self.product else 1
-        size = np.sqrt(np.diag(self.H))
-        root = math.sqrt(np.linalg.det(self.H / np.outer(size, size))) * math.prod(size.tolist())
-        if not (1e-300 < min(root, root * self.total) and root * self.total < 1e300):
-            raise ValueError("the density is too large or too small for double precision; rescale the samples and the bandwidth")
-        return c / (self.total * root)
-
-    @property
-    def peak(self):
-        """The kernel at 0, not normalised."""
-        return float(self.kernel.profile(0.0, self.decay)) ** (self.d if self.product else 1)
-
-    def subset(self, x, weights, scale):
-        """The same estimate with other samples (mirror images, shifted copies); the total weight stays."""
-        return dataclasses.replace(self, x=np.ascontiguousarray(x), weights=weights, scale=scale)
-
-
 def check_weights(weights, n, d=1):
     """Weights of n samples in d dimensions as float64, or None."""
     if weights is None:
@@ -255,7 +169,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
         raise ValueError(f"kernel={kernel!r} is for d = 1 (got d = {d}); use one of {allowed}, or form='product'")
     if not 0 <= tail < 0.5:
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
-    if tail == 0 and kernel.tailed and kernel.name != "gaussian":
+    if tail == 0 and kernel.tailed and not kernel.normal:
         raise ValueError(f"tail=0 is for kernel='gaussian'; pass a tail such as 1e-10 for {kernel!r}")
     given = check_weights(weights, n, d)
     w = rules.near_one(given)
@@ -328,9 +242,11 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
             "of Sigma^(1/2), or with bw_convention='sklearn' scikit-learn's bandwidth, with 'scipy' SciPy's factor, with 'std' a "
             "standard deviation"
         )
-    choice("bandwidth", options.bandwidth, tuple(rules.SELECTORS))
+    choice("bandwidth", options.bandwidth, (*rules.SELECTORS, *rules.MATRICES))
     if options.H is not None:
         return _given_matrix(options, d), None, None
+    if options.h is None and options.bandwidth in rules.MATRICES:
+        return _found_matrix(options, d, x, w), None, None
     if options.bw_convention == "sklearn" and isinstance(options.sigma, str):
         if options.sigma == "diag":
             raise ValueError("bw_convention='sklearn' means sigma='identity'; pass sigma='diag' with another convention")
@@ -346,6 +262,18 @@ def kernel_matrix(options, m, n, n_eff, x=None, w=None, workers=None):
         h = _rule_bandwidth(options, m, n, n_eff, x, w, workers)
     check_size(h * h * matrix, f"h^2 Sigma, with h = {h:.3g},")
     return h * h * matrix, h, matrix
+
+
+def _found_matrix(options, d, x, w):
+    """The whole kernel matrix by a rule."""
+    rule = options.bandwidth
+    if not (isinstance(options.sigma, str) and options.sigma == "cov") or options.bw_convention == "sklearn":
+        raise ValueError(f"bandwidth={rule!r} finds the whole kernel matrix; leave sigma= and bw_convention= out")
+    if options.form == "product" and d > 1:
+        raise ValueError(f"bandwidth={rule!r} is no diagonal matrix, which form='product' needs; use another rule")
+    H = rules.MATRICES[rule](x, options.kernel, w)
+    check_size(H, f"H by bandwidth={rule!r}")
+    return H
 
 
 def _given_matrix(options, d):
@@ -399,10 +327,8 @@ def _estimated_sigma(sigma, m, n, n_eff, x, w):
                 else "one sample has all the weight but for rounding, so there is no spread; pass H= or sigma='identity' with h="
             )
         alone = (n if some is None else len(some)) == 1
-        raise ValueError(
-            f"axis {constant[0]} is constant{' (one sample)' if alone else ''}, so its spread is 0; pass H= or "
-            "sigma='identity' with h="
-        )
+        why = "" if not alone else " (one sample has weight)" if n > 1 else " (one sample)"
+        raise ValueError(f"axis {constant[0]} is constant{why}, so its spread is 0; pass H= or sigma='identity' with h=")
     if sigma == "diag":
         return np.diag(np.diag(matrix))
     scale = np.sqrt(np.diag(matrix))
@@ -434,14 +360,13 @@ def _rule_bandwidth(options, m, n, n_eff, x, w, workers):
 def _cross_validated(options, matrix, n_eff, x, w, workers):
     """The bandwidth h of cross-validation, in units of Sigma."""
     least_squares = options.bandwidth == "lscv"
-    if least_squares and options.form == "product" and options.kernel.name != "gaussian":
+    if least_squares and options.form == "product" and not options.kernel.normal:
         raise ValueError(
             f"bandwidth='lscv' does not know the criterion of a product of kernels {options.kernel!r}; use kernel='gaussian', "
             "form='radial', or another rule"
         )
-    kept = slice(None) if w is None else w > 0
-    y = np.linalg.solve(np.linalg.cholesky(matrix), (x - np.average(x, 0, w))[kept].T).T
-    w = None if w is None else w[kept]
+    x, w = (x, None) if w is None else (x[w > 0], w[w > 0])
+    y = rules.whitened(x, w, matrix)
     if least_squares:
         return rules.lscv_whitened(y, options.kernel, w, n_eff, workers)
     return rules.likelihood_whitened(y, options.kernel, w, n_eff, workers, options.form)
@@ -450,16 +375,18 @@ def _cross_validated(options, matrix, n_eff, x, w, workers):
 def _given_bandwidth(options, d):
     """The argument h as the radius of the support."""
     h, kernel, convention = options.h, options.kernel, options.bw_convention
-    if isinstance(h, str):
+    if isinstance(h, (str, bool)):
         raise ValueError(f"h={h!r}; h is a number, rules are named by bandwidth=")
+    if options.bandwidth != "eq9":
+        raise ValueError(f"h={h!r} and bandwidth={options.bandwidth!r} were both given; pass one of the two")
     if np.ndim(h):
         raise ValueError(f"h has shape {np.shape(h)}; it is one number: for bandwidths per axis pass h=1 and sigma=[...]")
     h = float(h)
     if not (math.isfinite(h) and h > 0):
         raise ValueError(f"h={h!r}; the bandwidth must be finite and > 0")
-    if convention == "scipy" and kernel.name != "gaussian":
+    if convention == "scipy" and not kernel.normal:
         raise ValueError(f"bw_convention='scipy' is a factor for the Gaussian kernel, not {kernel!r}; use 'support' or 'std'")
-    if convention == "std" and kernel.name != "gaussian":
+    if convention == "std" and not kernel.normal:
         h /= math.sqrt(rules.roughness(kernel, d, options.form)[1])
     return h
 

@@ -1,7 +1,10 @@
 """Bandwidth rules: host mathematics on whitened or one-dimensional samples.
 
-All rules return the factor h of one kernel matrix ``H = h^2 Sigma``, Sigma being the covariance of the samples, for the kernel
-asked for. For bounded kernels h is the radius of the support in units of Sigma^(1/2).
+`plugin_matrix` and `scv` return the whole kernel matrix H. All other rules return the factor h of one kernel matrix
+``H = h^2 Sigma``, Sigma being the covariance of the samples. Both are for the kernel asked for: h is the radius of the support of
+a bounded kernel in units of Sigma^(1/2), H that of the normal kernel times `canonical_ratio` squared. Samples that are tied or
+rounded are taken as they are; where more than a tenth are ties, `lscv` and `likelihood_cv`, which these pull to h = 0, warn, and
+`isj` warns where its equation has no root.
 """
 
 from __future__ import annotations
@@ -11,14 +14,15 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.kinds import rows_alike
 from numbastats.kde.kernels.pairs import PIECES
 from numbastats.kde.likelihood import best_bandwidth
-from numbastats.kde.records import KernelName, kernel_of, polynomial, unit_ball
+from numbastats.kde.matrices import plugin_whitened, scv_whitened
+from numbastats.kde.records import TAIL, KernelName, kernel_of, polynomial, unit_ball
 
 __all__ = [
     "canonical_ratio",
@@ -28,13 +32,15 @@ __all__ = [
     "lscv",
     "normal_reference",
     "plugin",
+    "plugin_matrix",
     "roughness",
     "scott",
+    "scv",
     "silverman",
 ]
 
 Form = Literal["radial", "product"]
-TAIL = 1e-10  # what cross-validation cuts from a kernel without an end that is no Gaussian
+MOST_AXES = 6  # of rules for whole matrices
 
 
 def roughness(kernel: KernelName, d: int, form: Form = "radial") -> tuple[float, float]:
@@ -149,6 +155,12 @@ def near_one(w):
 
 
 def _prepare(samples, weights) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """Samples of positive weight without a unit, their weights or None, and the effective number."""
+    x, w, n = _checked(samples, weights)
+    return _unitless(x), w, n
+
+
+def _checked(samples, weights):
     """Samples of positive weight, their weights or None, and the effective number."""
     rows_alike(samples, weights, ("samples", "weights"))
     x = real64(unmasked(samples))
@@ -158,12 +170,12 @@ def _prepare(samples, weights) -> tuple[np.ndarray, np.ndarray | None, float]:
     if not np.isfinite(x).all():
         raise ValueError("samples contain NaN or inf; drop those rows first")
     if weights is None:
-        return _unitless(x), None, float(len(x))
+        return x, None, float(len(x))
     w = real64(weights)
     if w.shape != (len(x),) or not (np.isfinite(w).all() and (w >= 0).all() and w.max() > 0):
         raise ValueError(f"weights must be {len(x)} finite numbers >= 0 that are not all 0")
     x, w = x[w > 0], near_one(w[w > 0])
-    return _unitless(x), w, float(w.sum() ** 2 / (w * w).sum())
+    return x, w, float(w.sum() ** 2 / (w * w).sum())
 
 
 def eq9(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None) -> float:
@@ -489,6 +501,127 @@ def _plugin_whitened(x, w, n, workers):
     return (d / ((2 * math.sqrt(math.pi)) ** d * psi * n)) ** (1 / (d + 4))
 
 
+# --- whole matrices -----------------------------------------------------------------------------------------------------
+
+
+def plugin_matrix(
+    samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Two-stage plug-in kernel matrix in 1 to 6 dimensions, of any orientation.
+
+    Parameters
+    ----------
+    samples, weights
+        As in `eq9`.
+    kernel
+        As in `numbastats.kde.grid`.
+
+    Returns
+    -------
+    (d, d) array
+        H, in the samples' units squared.
+
+    Raises
+    ------
+    ValueError
+        As `plugin`, and for more than 6 dimensions.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the search for the least criterion has not converged.
+
+    Notes
+    -----
+    Minimises the asymptotic error ``n^-1 |4 pi H|^(-1/2) + psi_4' (vec H x vec H) / 4`` of the normal kernel. The integrals psi_4
+    of f times its fourth derivatives are sums over all pairs of whitened samples with one pilot bandwidth, which minimises the
+    sum of the squared errors of all of them (S_AMSE), so that the criterion has a minimum; its bias comes from psi_6 in the same
+    way, and that of psi_6 from a normal density. O(n^2): on a busy core 1000 samples in the plane take 0.2 s, 5000 four
+    seconds; for more than 1e4 take a subset.
+
+    References
+    ----------
+    T. Duong, M. L. Hazelton, "Plug-in bandwidth matrices for bivariate kernel density estimation", Journal of Nonparametric
+    Statistics 15 (2003) 17-30.
+
+    J. E. Chacon, T. Duong, "Multivariate plug-in bandwidth selection with unconstrained pilot bandwidth matrices", TEST 19 (2010)
+    375-398.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> from numbastats.kde import bandwidth
+    >>> x = ns.random.normal(size=(500, 2), rng=1) * [1.0, 10.0]
+    >>> H = bandwidth.plugin_matrix(x, "gaussian")
+    >>> bool(0.5 < H[0, 0] / bandwidth.eq9(x, "gaussian") ** 2 < 1.5), bool(50 < H[1, 1] / H[0, 0] < 200)
+    (True, True)
+    """
+    return _matrix("plugin-matrix", plugin_whitened, samples, kernel, weights)
+
+
+def scv(samples: ArrayLike, kernel: KernelName = "epanechnikov", weights: ArrayLike | None = None) -> NDArray[np.float64]:
+    """Kernel matrix by smoothed cross-validation in 1 to 6 dimensions, of any orientation.
+
+    Parameters
+    ----------
+    samples, kernel, weights
+        As in `plugin_matrix`.
+
+    Returns
+    -------
+    (d, d) array
+        H, in the samples' units squared.
+
+    Raises
+    ------
+    ValueError
+        As `plugin_matrix`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        As `plugin_matrix`.
+
+    Notes
+    -----
+    Minimises ``n^-1 |4 pi H|^(-1/2)`` plus the mean over all pairs of ``phi_(2H + 2G) - 2 phi_(H + 2G) + phi_2G`` at their
+    difference: the bias with no expansion in H, so that H is wider than that of `plugin_matrix` (by a fifth for 500 normal
+    samples in the plane). 2G is that rule's pilot matrix on whitened samples. O(n^2) in each of 20 to 60 steps: on a busy core
+    1000 samples in the plane take 0.6 s, 5000 ten seconds; for more take a subset.
+
+    References
+    ----------
+    T. Duong, M. L. Hazelton, "Cross-validation bandwidth matrices for multivariate kernel density estimation", Scandinavian
+    Journal of Statistics 32 (2005) 485-506.
+
+    J. E. Chacon, T. Duong, "Unconstrained pilot selectors for smoothed cross-validation", Australian & New Zealand Journal of
+    Statistics 53 (2011) 331-351.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> from numbastats.kde import bandwidth
+    >>> x = ns.random.normal(size=(300, 2), rng=1)
+    >>> H = bandwidth.scv(x, "gaussian")
+    >>> bool(0.5 < np.linalg.det(H) ** 0.5 / bandwidth.eq9(x, "gaussian") ** 2 < 2.0)
+    True
+    """
+    return _matrix("scv", scv_whitened, samples, kernel, weights)
+
+
+def _matrix(name, rule, samples, kernel, weights):
+    """What a rule for whitened samples gives, in the samples' units and for a kernel."""
+    x, w, n = _checked(samples, weights)
+    d = x.shape[1]
+    if d > MOST_AXES:
+        raise ValueError(f"bandwidth={name!r} is for up to {MOST_AXES} dimensions (got d = {d}); use 'eq9', 'plugin' or 'lscv'")
+    y = _unitless(x)
+    spread = _spread(y, w)
+    root = np.linalg.cholesky(spread) @ np.linalg.cholesky(rule(whitened(y, w, spread), w, n)) * canonical_ratio(kernel, d)
+    root = np.ldexp(root, np.frexp(np.abs(x).max(0))[1][:, None])
+    return root @ root.T
+
+
 # --- exact least-squares cross-validation --------------------------------------------------------------------------------
 
 
@@ -595,15 +728,25 @@ def lscv_score(samples, h, weights=None, kernel="epanechnikov"):
 
 
 def _whiten(x, w):
+    return whitened(x, w, _spread(x, w))
+
+
+def _spread(x, w):
+    """The covariance of samples; raises where it is singular."""
     with np.errstate(all="ignore"):
         covariance = np.atleast_2d(np.cov(x.T, aweights=w)) if len(x) > x.shape[1] else np.zeros((x.shape[1],) * 2)
     try:
         factor = np.linalg.cholesky(covariance)
-        if not np.isfinite(factor).all():
-            raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
-        raise ValueError("the covariance of the samples is singular; remove the dependent axes or pass H=") from None
-    return np.linalg.solve(factor, (x - x.mean(0)).T).T
+        factor = np.full(1, math.nan)
+    if not np.isfinite(factor).all():
+        raise ValueError("the covariance of the samples is singular; remove the dependent axes or pass H=")
+    return covariance
+
+
+def whitened(x, w, matrix):
+    """Samples about their mean in units of a matrix."""
+    return np.linalg.solve(np.linalg.cholesky(matrix), (x - np.average(x, 0, w)).T).T
 
 
 def _scorer(y, w, start, kernel, workers=None):
@@ -615,7 +758,7 @@ def _scorer(y, w, start, kernel, workers=None):
     total, square = weights.sum(), np.sum(weights * weights)
     second = weights / (total - weights)
     k0, k2 = kernel.norm(d), kernel.roughness(d)[0]
-    p, gaussian = kernel.power, kernel.name == "gaussian"
+    p, gaussian = kernel.power, kernel.normal
     if d == 1 and (p == 1 or gaussian):
         order = np.argsort(y[:, 0], kind="stable")
         line = np.ascontiguousarray(y[order, 0])
@@ -838,3 +981,4 @@ SELECTORS = {
     "lscv": lscv,
     "likelihood-cv": likelihood_cv,
 }
+MATRICES = {"plugin-matrix": plugin_matrix, "scv": scv}

@@ -16,7 +16,6 @@ from numbastats._core.kinds import rows_alike, to_host
 from numbastats.kde.arguments import Adaptive, Boundary, Convention, DeviceName, Missing, Rule, as_samples, check_weights
 from numbastats.kde.bandwidth import Form, near_one
 from numbastats.kde.estimator import KDE, fit_groups
-from numbastats.kde.functions import left_out
 from numbastats.kde.groups import split
 from numbastats.kde.records import KernelName
 
@@ -235,7 +234,7 @@ class KDEClassifier(Estimator):
             for k, one in enumerate(self.densities_):
                 m = one._fitted().model
                 logs = np.stack([np.asarray(other.logpdf(m.x), float) for other in self.densities_], 1) + priors
-                logs[:, k] = np.log(left_out(one._fitted())) + priors[k]
+                logs[:, k] = np.log(one._fitted().left_out()) + priors[k]
                 w = np.ones(len(m.x)) if m.weights is None else m.weights
                 right += w @ ((logs.argmax(1) == k) & (logs[:, k] > -math.inf))
                 total += w.sum()

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.errors import names_ours
 from numbastats._core.launch import choose_device
-from numbastats.kde.arguments import MATRIX_OPTIONS, Axes, Model, as_samples, make_model, parse_axes
+from numbastats.kde.arguments import MATRIX_OPTIONS, Axes, as_samples, make_model, parse_axes
 from numbastats.kde.engine import Estimate, allocate, estimate
 from numbastats.kde.functions import hdr_levels
+from numbastats.kde.model import Model
 
 __all__ = ["ConditionalDensity", "conditional"]
 

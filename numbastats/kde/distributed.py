@@ -22,7 +22,6 @@ from numbastats.kde.arguments import (
     Axes,
     DeviceName,
     MatrixOptions,
-    Model,
     as_samples,
     check_form,
     check_method,
@@ -34,6 +33,7 @@ from numbastats.kde.arguments import (
 from numbastats.kde.bandwidth import Form
 from numbastats.kde.engine import LONG_ROW, accumulate, allocate, estimate
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
+from numbastats.kde.model import Model
 from numbastats.kde.moments import moments
 from numbastats.kde.records import ROWS, KernelName, kernel_of, names_of
 
@@ -374,16 +374,19 @@ def grid_by(e, axes, method, derivative, device, progress):
 
 
 def grid_of_blocks(samples, axes, weights, options):
-    """Density on a grid of samples in a dask array, whose blocks stay in the processes that hold them."""
-    import dask
+    """Density on a grid of samples in a dask array, in another one, whose sums are made where the blocks are."""
+    from dask import delayed
+    from dask.array import from_delayed
 
+    blocks = LAZY.blocks(samples, "samples")
+    length = parse_axes(axes, 1 if blocks.ndim == 1 else blocks.shape[1])[2]
+    kernel_of(options["kernel"], ROWS)
     shares = LAZY.shares(samples, weights)
-    made = plan(combine(dask.compute(*[dask.delayed(partial)(x, weights=w, workers=1) for x, w in shares])), axes, **options)
-    there = dask.delayed(made)
-    states = [dask.delayed(partial)(x, there, weights=w, workers=1) for x, w in shares]
+    made = delayed(plan)(delayed(combine)([delayed(partial)(x, weights=w, workers=1) for x, w in shares]), axes, **options)
+    states = [delayed(partial)(x, made, weights=w, workers=1) for x, w in shares]
     while len(states) > 1:
-        states = [dask.delayed(combine)(states[i : i + 8]) for i in range(0, len(states), 8)]
-    return finalize(*dask.compute(*states), made)
+        states = [delayed(combine)(states[i : i + 8]) for i in range(0, len(states), 8)]
+    return from_delayed(delayed(finalize)(*states, made, workers=1), tuple(map(int, length)), np.float64)
 
 
 def combine(*states: Any) -> Any:

@@ -50,7 +50,7 @@ class KernelDensity(Distribution):
         logs, line = np.log(found), self.params.kde._line()
         kernel, tail, reach = line.model.kernel, line.model.tail, math.sqrt(line.model.tau2)
         use = (found == 0.0) & np.isfinite(x)
-        if kernel.name == "gaussian" and tail == 0.0 and not line.walls and use.any():
+        if kernel.normal and tail == 0.0 and not line.walls and use.any():
             from scipy.special import log_ndtr, logsumexp
 
             at, b, w, _, _ = line.parts[0]

@@ -17,12 +17,14 @@ from numbastats._core.parallel import is_executor, mapped, threads_beside, worke
 from numbastats._core.slabs import cuts, in_slabs
 from numbastats.kde import kernels as K
 from numbastats.kde import paper
-from numbastats.kde.arguments import Model, check_adaptive, check_method, make_model, parse_boundary
+from numbastats.kde.arguments import check_adaptive, check_method, make_model, parse_boundary
 from numbastats.kde.boundaries import LINEAR, inside_mass, linear_factors, linear_terms, moved, passes, wrap
 from numbastats.kde.cell_list import PointList, Sorted
 from numbastats.kde.footprint import make_footprint
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.kernels import geometry as G
+from numbastats.kde.likelihood import left_out
+from numbastats.kde.model import Model
 
 __all__ = ["CUDA_DESIGN", "LONG_ROW", "METHODS", "Estimate", "accumulate", "allocate", "estimate", "plan_pass", "scatter_cells"]
 
@@ -545,27 +547,12 @@ class Estimate:
                 total *= factor
         return total
 
-    def far_logs(self, points, without=None):
-        """Logarithms of a Gaussian estimate's density at (p, d) points, where the density itself may underflow.
-
-        `without` has for every point the number of a sample that is left out of the sum.
-        """
-        from scipy.spatial.distance import cdist
-        from scipy.special import logsumexp
-
+    def left_out(self, device="cpu"):
+        """Leave-one-out densities at the samples."""
+        if self.boundary:
+            raise ValueError("leave-one-out densities have no boundary correction; fit without boundary=")
         m = self.model
-        whiten = np.linalg.inv(np.linalg.cholesky(m.H)).T
-        samples, where = (m.x - m.centre) @ whiten, (points - m.centre) @ whiten
-        scale = np.ones(len(m.x)) if m.scale is None else m.scale
-        with np.errstate(divide="ignore"):
-            heights = np.log((1.0 if m.weights is None else m.weights) * scale ** -float(m.d))
-        logs, block = np.empty(len(where)), max(1, 4_000_000 // len(samples))
-        for i in range(0, len(where), block):
-            q = cdist(where[i : i + block], samples, "sqeuclidean") / scale**2
-            if without is not None:
-                q[np.arange(len(q)), without[i : i + block]] = np.inf
-            logs[i : i + block] = logsumexp(heights - 0.5 * q, axis=1)
-        return logs + math.log(m.constant)
+        return left_out(m, self.points(m.x, method="ep" if m.whole else "cells", device=device))
 
 
 def _points(part):

@@ -35,7 +35,7 @@ from numbastats.kde.arguments import (
 from numbastats.kde.bandwidth import Form
 from numbastats.kde.boundaries import fold, wrap
 from numbastats.kde.engine import Estimate
-from numbastats.kde.functions import grid_of, hand_over, hdr_levels, left_out, points_of
+from numbastats.kde.functions import grid_of, hand_over, hdr_levels, points_of
 from numbastats.kde.groups import OF_MATRIX, fitted, split
 from numbastats.kde.masses import box_mass, trapezoid_error
 from numbastats.kde.records import ROWS, KernelName, names_of
@@ -236,7 +236,7 @@ class KDE(Estimator):
         logs = to_host(self.score_samples(X), "the log densities")
         outside = int(np.isneginf(logs).sum())
         if outside:
-            if self._estimate.model.kernel.name != "gaussian":
+            if not self._estimate.model.kernel.normal:
                 why = f"kernel={self.kernel!r} ends at its support; pass kernel='gaussian' with tail=0, or a wider bandwidth"
             elif self.tail > 0:
                 why = f"the Gaussian is cut (tail={self.tail!r}); pass tail=0, or a wider bandwidth"
@@ -272,7 +272,7 @@ class KDE(Estimator):
         ValueError
             Before `fit`, and with a boundary.
         """
-        return left_out(self._fitted())
+        return self._fitted().left_out()
 
     def hdr_levels(self, probs: ArrayLike, *, axes: Axes | None = None) -> Any:
         """Density on the border of the highest-density regions that hold given masses.
@@ -391,15 +391,12 @@ class KDE(Estimator):
 
     def _quantiles(self, p, sign):
         line, p = self._line(), real64(unmasked(p))
-        flat, e = p.reshape(-1), self._fitted()
-        result, small = np.empty(flat.shape), ~(flat > 0.5)
+        e = self._fitted()
 
         def density(x):
             return e.points(x[:, None], method="ep" if e.model.whole else "cells")
 
-        result[small] = line.quantiles(flat[small], sign, density)
-        result[~small] = line.quantiles(1 - flat[~small], -sign, density)
-        return result.reshape(p.shape)[()]
+        return line.quantiles(p.reshape(-1), sign, density).reshape(p.shape)[()]
 
     def ppf(self, p: ArrayLike) -> Any:
         """Quantile function in one dimension: the inverse of `cdf`.
@@ -565,6 +562,10 @@ class KDE(Estimator):
         """
         e = self._fitted()
         m, self.quadrature_error_ = e.model, 0.0
+        ends: dict[str, Any] = {"lo": lo, "hi": hi}
+        for name, v in ends.items():
+            labels = list(v.index) if hasattr(v, "iloc") else []
+            check_names(labels if labels and all(isinstance(n, str) for n in labels) else None, self, name)
         lo, hi = real64(lo), real64(hi)
         if any(v.shape not in ((), (m.d,)) for v in (lo, hi)):
             raise ValueError(f"lo and hi have shapes {lo.shape} and {hi.shape}; pass one number per column, shape ({m.d},)")

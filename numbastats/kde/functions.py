@@ -36,24 +36,13 @@ from numbastats.kde.arguments import (
     transposed,
 )
 from numbastats.kde.bandwidth import Form
-from numbastats.kde.cell_list import PointList
 from numbastats.kde.distributed import grid_by, grid_of_blocks
 from numbastats.kde.engine import allocate, estimate
 from numbastats.kde.groups import OF_MATRIX, fitted, split
+from numbastats.kde.likelihood import far_logs
 from numbastats.kde.records import KernelName
 
-__all__ = [
-    "at_samples",
-    "grid",
-    "grid_of",
-    "hand_over",
-    "hdr_levels",
-    "left_out",
-    "perkins",
-    "points",
-    "points_of",
-    "regular_axes",
-]
+__all__ = ["at_samples", "grid", "grid_of", "hand_over", "hdr_levels", "perkins", "points", "points_of", "regular_axes"]
 
 
 def hand_over(result, out, kind, like):
@@ -102,8 +91,8 @@ def grid(  # noqa: PLR0913
     Parameters
     ----------
     samples : (n, d) or (n,) array_like
-        A dask array is summed block by block where its blocks are, by the functions `partial`, `plan` and `combine`: with the
-        options kernel, h, H, sigma, form and weights.
+        Of a dask array the result is another, not yet computed, that is summed where the blocks are, by the functions `partial`,
+        `plan` and `combine`: with the options kernel, h, H, sigma, form and weights.
     axes : sequence of d arrays or tuples (lo, hi, m)
         Regular increasing positions, float32 ones to their own precision; one array for d = 1.
     weights : (n,) array_like, optional
@@ -117,8 +106,8 @@ def grid(  # noqa: PLR0913
         The whole kernel matrix; excludes `h` and `sigma`.
     sigma : {"cov", "diag", "identity"}, (d, d) matrix or (d,) standard deviations
         What h^2 multiplies.
-    bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv"}
-        Rule when h is None, see `numbastats.kde.bandwidth`.
+    bandwidth : {"eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv", "plugin-matrix", "scv"}
+        Rule when h is None, see `numbastats.kde.bandwidth`. The last two find the whole H and take no `sigma`.
     bw_convention : {"support", "std", "scipy", "sklearn"}
         What `h` means: the radius of the support; the standard deviation of the kernel along one axis (with sigma="identity" in
         the data's units, as KDEpy's); a factor of the data's covariance, Gaussian (SciPy); the radius of the support in the
@@ -411,7 +400,7 @@ def points_of(e, points, method, log, out, device, like):
             top = e.model.constant * float(np.max(weights * scale ** -float(d)))
             far = (density < 1e-290 * max(top, 1.0)) & np.isfinite(where).all(axis=1)
             if far.any():
-                result[far] = e.far_logs(where[far])
+                result[far] = far_logs(e.model, where[far])
     result = result.astype(e.model.dtype, copy=False).reshape(() if number else shape or len(where))
     result = hand_over(result, out, kind, like)
     return result[()] if number and out is None and isinstance(result, np.ndarray) else result
@@ -475,32 +464,10 @@ def at_samples(
         return points_of(e, e.model.x if points is None else points, "auto", log, out, device, samples)
     if points is not None:
         raise ValueError("leave_one_out=True is for the samples themselves; leave points= out")
-    result = left_out(e, choose_device(device, on_device=e.model.kind is not None))
+    result = e.left_out(choose_device(device, on_device=e.model.kind is not None))
     with np.errstate(divide="ignore"):
         result = np.log(result) if log else result
     return hand_over(result, out, e.model.kind, samples)
-
-
-def left_out(e, device="cpu"):
-    """Leave-one-out densities of an estimate at its samples."""
-    m = e.model
-    if e.boundary:
-        raise ValueError("leave-one-out densities have no boundary correction; fit without boundary=")
-    f = e.points(m.x, device=device)
-    own = m.constant * m.peak * (1.0 if m.scale is None else m.scale ** -float(m.d))
-    w = 1.0 if m.weights is None else m.weights
-    others = np.where(f - w * own > 1e-15 * f, f - w * own, 0.0)  # a smaller difference is rounding
-    rest = m.total - w * np.ones(len(f))
-    if m.whole:
-        alone = np.flatnonzero(others < 1e-4 * f)
-        others[alone] = np.exp(e.far_logs(m.x[alone], alone))
-    elif rest.min() < 1e-4 * m.total and len(f) > 1:  # one sample has nearly all the weight
-        top = int(np.argmin(rest))
-        less = np.where(np.arange(len(f)) == top, 0.0, w)
-        others[top] = PointList(m.subset(m.x, less, m.scale)).evaluate(m.x[top : top + 1])[0]
-        rest[top] = less.sum()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (others * m.total / rest).astype(m.dtype, copy=False)
 
 
 def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = None, weights: ArrayLike | None = None) -> Any:

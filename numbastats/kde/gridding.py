@@ -11,7 +11,7 @@ from numbastats.kde.cell_list import cell_list
 from numbastats.kde.footprint import Footprint
 from numbastats.kde.kernels import geometry as G
 from numbastats.kde.kernels.sorting import AXIS
-from numbastats.kde.kernels.variants import STATE
+from numbastats.kde.kernels.variants import STRIDE
 
 __all__ = ["Grid", "collect", "make_grid", "quantise"]
 
@@ -64,7 +64,7 @@ class Grid:
 
     def state_size(self, power):
         """Number of integers per row of a state: third differences for "rows-c", else coefficients."""
-        return (self.row_length + G.PAD) * STATE["c" if self.method == "rows-c" else power]
+        return (self.row_length + G.PAD) * STRIDE["c" if self.method == "rows-c" else power]
 
     def load(self, lists):
         """Bound on the number of samples that touch one row."""

@@ -1,104 +1,72 @@
-"""Likelihood cross-validation: log densities at samples from the others."""
+"""Densities at samples from the others, and the bandwidth of the largest likelihood."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
 
 from numbastats.kde.cell_list import PointList
-from numbastats.kde.records import Smoothing
+from numbastats.kde.model import Model
+from numbastats.kde.records import TAIL
 
-__all__ = ["best_bandwidth"]
+__all__ = ["best_bandwidth", "far_logs", "left_out"]
 
 RANGE = np.geomspace(0.1, 3.0, 18)  # bandwidths that are compared, in units of the rule for normal samples
 BEYOND, STEPS = 1.25, 40  # further ones, while the likelihood rises
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-ALONE = 1e-6  # share of a density that comes from the others, below which these are summed anew
+ALONE = 1e-5  # share of a density that comes from the others, below which these are summed anew
+PAIRS = 1_000_000  # at a time
 
 
-@dataclasses.dataclass(eq=False)
-class _Whitened:
-    """What `PointList` wants to know of samples in units of the kernel matrix."""
-
-    x: np.ndarray
-    weights: np.ndarray
-    kernel: Smoothing
-    h: float
-    product: bool
-    tail: float
-    scale = None
-
-    @property
-    def d(self):
-        return self.x.shape[1]
-
-    @property
-    def _lines(self):
-        return 1 if self.product else self.d
-
-    @property
-    def power(self):
-        return self.kernel.power
-
-    @property
-    def number(self):
-        return self.kernel.number
-
-    @property
-    def decay(self):
-        return 0.5 * self.kernel.squared_reach(self._lines, self.tail)
-
-    @property
-    def support(self):
-        return np.eye(self.d) * (2 * self.decay * self.h**2)
-
-    @property
-    def centre(self):
-        return np.zeros(self.d)
-
-    @property
-    def constant(self):
-        c = self.kernel.height(self._lines, self.tail)
-        return (c**self.d if self.product else c) / self.h**self.d
-
-    def of_pairs(self, z):
-        """The kernel for differences (k, n, d)."""
-        reach = math.sqrt(2 * self.decay) * self.h
-        q = (z / reach) ** 2
-
-        def profile(q):
-            values = (self.kernel.profile(v, self.decay) if v < 1.0 else 0.0 for v in q.flat)
-            return np.fromiter(values, float, q.size).reshape(q.shape)
-
-        return self.constant * (profile(q).prod(-1) if self.product else profile(q.sum(-1)))
+def left_out(m, f):
+    """Leave-one-out densities of a model at its samples, where the density is f."""
+    w, scale = (np.ones(len(m.x)) if v is None else v for v in (m.weights, m.scale))
+    others = f - w * m.constant * m.peak * scale ** -float(m.d)
+    alone = np.flatnonzero(others < ALONE * f)  # the difference has lost its digits
+    others[alone] = np.exp(far_logs(m, m.x[alone], alone)) if m.whole else _sums_of_others(m, w, scale, alone)
+    rest = m.total - w
+    top = int(np.argmin(rest))
+    rest[top] = np.delete(w, top).sum()  # one sample may have nearly all the weight
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (others * m.total / rest).astype(m.dtype, copy=False)
 
 
-def log_likelihood(model, workers=None):
-    """Weighted mean of the logarithms of the densities at samples from the others; -inf where a sample has none near."""
-    w, gaussian = model.weights, model.kernel.name == "gaussian"
-    method = "ep" if gaussian else "cells"
-    total = PointList(model, (), workers).evaluate(model.x, method=method, workers=workers)
-    lines = model.d if model.product else 1
-    own = w * model.constant * float(model.kernel.profile(0.0, model.decay)) ** lines
-    others = total - own
-    alone = np.flatnonzero(others < ALONE * total)  # the difference has lost its digits
-    step = max(1, 1_000_000 // len(w))
-    for first in range(0, len(alone), step):
-        some = alone[first : first + step]
-        z = model.x[some, None] - model.x
-        if gaussian:  # which reaches everywhere
-            logs = -0.5 * (z * z).sum(-1) / model.h**2
-            logs[np.arange(len(some)), some] = -math.inf
-            top = logs.max(1)
-            others[some] = np.exp(top) * (np.exp(logs - top[:, None]) @ w) * model.constant
-            continue
-        values = model.of_pairs(z)
-        values[np.arange(len(some)), some] = 0.0
-        others[some] = values @ w
+def far_logs(m, points, without=None):
+    """Logarithms of a Gaussian estimate's density at (p, d) points, where the density itself may underflow.
+
+    `without` has for every point the number of a sample that is left out of the sum.
+    """
+    from scipy.spatial.distance import cdist
+    from scipy.special import logsumexp
+
+    whiten = np.linalg.inv(np.linalg.cholesky(m.H)).T
+    samples, where = (m.x - m.centre) @ whiten, (points - m.centre) @ whiten
+    scale = np.ones(len(m.x)) if m.scale is None else m.scale
     with np.errstate(divide="ignore"):
-        return float(np.average(np.log(others / (w.sum() - w)), weights=w))
+        heights = np.log((1.0 if m.weights is None else m.weights) * scale ** -float(m.d))
+    logs, block = np.empty(len(where)), max(1, 4_000_000 // len(samples))
+    for i in range(0, len(where), block):
+        q = cdist(where[i : i + block], samples, "sqeuclidean") / scale**2
+        if without is not None:
+            q[np.arange(len(q)), without[i : i + block]] = np.inf
+        logs[i : i + block] = logsumexp(heights - 0.5 * q, axis=1)
+    return logs + math.log(m.constant)
+
+
+def _sums_of_others(m, w, scale, some):
+    """Densities at some samples, without their own part, pair by pair."""
+    y, found = (m.x - m.centre) @ np.linalg.inv(np.linalg.cholesky(m.support)).T, np.empty(len(some))
+    heights, step = m.constant * w * scale ** -float(m.d), max(1, PAIRS // len(y))
+    for first in range(0, len(some), step):
+        index = some[first : first + step]
+        squares = ((y[index, None] - y) / scale[:, None]) ** 2
+        squares[np.arange(len(index)), index] = 1.0  # beyond the end of the kernel
+        q = squares if m.product else squares.sum(-1)
+        near, values = q < 1.0, np.zeros(q.shape)
+        values[near] = [m.kernel.profile(v, m.decay) for v in q[near].tolist()]
+        found[first : first + step] = (values.prod(-1) if m.product else values) @ heights
+    return found
 
 
 def best_bandwidth(y, kernel, w, start, product, workers=None):
@@ -114,11 +82,16 @@ def best_bandwidth(y, kernel, w, start, product, workers=None):
     product : bool
     workers : int, optional
     """
-    weights = np.ones(len(y)) if w is None else w
-    tail = 0.0 if kernel.name == "gaussian" else 1e-10
+    d, total = y.shape[1], float(len(y) if w is None else w.sum())
+    tail, ends = 0.0 if kernel.normal else TAIL, (y.min(0), y.max(0))
 
     def loss(log_h):
-        return -log_likelihood(_Whitened(y, weights, kernel, math.exp(log_h), product, tail), workers)
+        """Weighted mean of the logarithms, infinite where a sample has none near."""
+        h = math.exp(log_h)
+        model = Model(y, w, kernel, h * h * np.eye(d), h, None, tail, total, total, *ends, y.dtype, None, product=product)
+        f = PointList(model, (), workers).evaluate(y, method="ep" if model.whole else "cells", workers=workers)
+        with np.errstate(divide="ignore"):
+            return -float(np.average(np.log(left_out(model, f)), weights=w))
 
     at = list(np.log(start * RANGE))
     losses = [loss(v) for v in at]

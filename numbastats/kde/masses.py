@@ -19,12 +19,11 @@ def marginal_cdf(model, u):
     """Distribution function of one coordinate of the kernel, u in half boxes of the support, to relative accuracy."""
     from scipy.special import betainc
 
-    u = np.clip(np.asarray(u, float), -1.0, 1.0)
+    u = np.minimum(np.maximum(np.asarray(u, float), -1.0), 1.0)
     if model.power is not None and not model.product and model.d > 1:
         a = model.power + (model.d + 1) / 2
         return betainc(a, a, 0.5 * (1 + u))
-    lower = model.kernel.lower(np.abs(u), math.sqrt(model.tau2), model.tail)
-    return np.where(u < 0, lower, 1 - lower)
+    return model.kernel.below(u, math.sqrt(model.tau2), model.tail)
 
 
 def cut_moments(model, lo, hi):
@@ -34,7 +33,7 @@ def cut_moments(model, lo, hi):
     difference.
     """
     nodes, weights = np.polynomial.legendre.leggauss(CUT_NODES)
-    most = min(1.0, 9.5 / math.sqrt(model.tau2)) if model.kernel.name == "gaussian" else 1.0
+    most = min(1.0, 9.5 / math.sqrt(model.tau2)) if model.kernel.normal else 1.0
     d, reach = 1 if model.product else model.d, math.sqrt(model.tau2)
     lo, hi = np.arcsin(np.clip(lo, -most, most)), np.arcsin(np.clip(hi, -most, most))
     result = np.empty((3, len(lo)))

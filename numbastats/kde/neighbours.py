@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from numbastats._core.launch import run_loop
@@ -12,6 +14,7 @@ from numbastats.kde.kernels.pairs import TASKS, line_loop, pairs_loop
 __all__ = ["Neighbours", "gaussian_on_line", "sums_on_line"]
 
 _ORDER, _REACH = 16, 17  # terms of the Gaussian's Taylor series in half a bandwidth: 5e-17; cells as wide, beyond: 2e-16
+_FEW = 128  # samples whose pairs are summed one by one
 
 
 def sums_on_line(x, w, v, hs, smooth, cross, workers=None):
@@ -48,6 +51,9 @@ def gaussian_on_line(x, w, v, h):
 
     Greengard and Strain's fast Gauss transform: moments of cells half a bandwidth wide, Taylor series between cells.
     """
+    if len(x) <= _FEW:
+        z = (x[:, None] - x) / h
+        return float(np.einsum("i,ij,j->", w, np.exp(-0.5 * z * z), v) - w @ v)
     z = np.concatenate([[0.0], np.cumsum(np.minimum(np.diff(x) * (2.0 / h), 2.0 * _REACH))])
     cell = np.floor(z)
     first = np.flatnonzero(np.diff(cell, prepend=-1.0))
@@ -63,21 +69,27 @@ def gaussian_on_line(x, w, v, h):
     factorials = np.cumprod(np.maximum(np.arange(_ORDER), 1.0))
     of_w = moments(w)
     of_v = of_w if v is w else moments(v)
-    order = np.arange(_ORDER)
-    orders, signs = np.add.outer(order, order), (-1.0) ** order
     total = -float(w @ v)  # subtracts the pairs i = j
-    for step in range(_REACH + 1):
-        apart = 0.5 * step
-        hermite = [1.0, apart]
-        for k in range(1, 2 * _ORDER - 2):
-            hermite.append(apart * hermite[k] - k * hermite[k - 1])
-        table = np.array(hermite)[orders] * (signs[:, None] * np.exp(-0.5 * apart**2))  # derivatives: signs of both sides cancel
+    for step, table in enumerate(_series()):
         to = np.searchsorted(cells, cells + step)
         left = np.flatnonzero((to < len(cells)) & (cells[np.minimum(to, len(cells) - 1)] == cells + step))
         pairs = [(of_w, of_v)] if step == 0 or v is w else [(of_w, of_v), (of_v, of_w)]
         both = 2.0 if step and v is w else 1.0
         total += both * sum(float(np.sum(np.einsum("ij,jk->ik", table, a[:, left]) * b[:, to[left]])) for a, b in pairs)
     return total
+
+
+@functools.cache
+def _series():
+    """Derivatives of the Gaussian by both sides' orders at the distances of cells."""
+    order, tables = np.arange(_ORDER), []
+    orders, signs = np.add.outer(order, order), (-1.0) ** order  # the signs of both sides cancel
+    for apart in 0.5 * np.arange(_REACH + 1):
+        hermite = [1.0, apart]
+        for k in range(1, 2 * _ORDER - 2):
+            hermite.append(apart * hermite[k] - k * hermite[k - 1])
+        tables.append(np.array(hermite)[orders] * (signs[:, None] * np.exp(-0.5 * apart**2)))
+    return tables
 
 
 class Neighbours:

@@ -16,7 +16,9 @@ import numbastats.random as random
 from numbastats._core.checks import choice
 from numbastats.scalar import kde as forms
 
-__all__ = ["OTHERS", "RECORDS", "ROWS", "KernelName", "Smoothing", "kernel_of", "names_of", "polynomial", "unit_ball"]
+__all__ = ["OTHERS", "RECORDS", "ROWS", "TAIL", "KernelName", "Smoothing", "kernel_of", "names_of", "polynomial", "unit_ball"]
+
+TAIL = 1e-10  # what cross-validation cuts from a kernel without an end that is not the normal one
 
 
 def unit_ball(d):
@@ -40,6 +42,8 @@ class Smoothing:
         Whether it is for one dimension, or a product form, alone.
     tailed : bool
         Whether it has no end, so that a mass `tail` is cut off.
+    normal : bool
+        Whether it is the normal density: `tail` may be 0, H is its covariance, and it has formulas of its own.
     profile : dispatcher
         K as a scalar function of q and of decay = reach^2 / 2.
     """
@@ -50,6 +54,7 @@ class Smoothing:
     rows = False
     on_line = False
     tailed = False
+    normal = False
     most_dimensions = 250  # beyond, the constants are no doubles
     profile: Any
     reach = 1.0
@@ -92,6 +97,11 @@ class Smoothing:
     def lower(self, u, reach, tail):
         """Mass below -u on the line, u from 0 to 1 in units of the reach, to relative accuracy."""
         raise self._unknown("distribution function")
+
+    def below(self, u, reach, tail):
+        """Mass below u on the line, u from -1 to 1 in units of the reach, to relative accuracy."""
+        lower = self.lower(np.abs(u), reach, tail)
+        return np.where(u < 0, lower, 1 - lower)
 
     def second(self, reach, tail):
         """Variance on the line in units of the squared reach."""
@@ -208,7 +218,7 @@ class _Cosine(Smoothing):
 class _Gaussian(Smoothing):
     """exp(-u^2 / 2)."""
 
-    name, number, profile, tailed = "gaussian", -3, staticmethod(forms.gaussian), True
+    name, number, profile, tailed, normal = "gaussian", -3, staticmethod(forms.gaussian), True, True
     most_dimensions = 500  # (2 sqrt(pi))^d is a double
 
     def norm(self, d):
@@ -225,9 +235,13 @@ class _Gaussian(Smoothing):
         return 2.0 * float(gammainccinv(d / 2, tail))
 
     def lower(self, u, reach, tail):
+        return self.below(-u, reach, tail)
+
+    def below(self, u, reach, tail):
         from scipy.special import ndtr
 
-        return np.maximum(ndtr(-u * reach) - 0.5 * tail, 0.0) / (1 - tail)
+        mass = ndtr(u * reach)
+        return mass if tail == 0 else np.maximum(mass - 0.5 * tail, 0.0) / (1 - tail)
 
     def on_coordinate(self, u, d, reach, tail):
         return math.sqrt(reach * reach / (2 * math.pi)) / (1 - tail) * np.exp(-0.5 * reach * reach * u * u)

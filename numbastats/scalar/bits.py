@@ -17,7 +17,6 @@ from numbastats._core.numba_internals import in_step_here
 
 __all__ = [
     "LANES",
-    "add_ends",
     "at",
     "at2",
     "atomic_add",
@@ -89,29 +88,6 @@ def real(typingctx, x):
     kind = types.float64 if isinstance(x, types.Integer | types.Boolean) else x
     _floating(kind)
     return kind(kind), lambda context, builder, sig, args: args[0]
-
-
-@intrinsic
-def add_ends(typingctx, a, lo, hi, pairs, i, third):
-    """``a[lo:lo+4] += v; a[hi:hi+4] -= v`` with v = (pairs[i], pairs[i+1], third, 0); int64, a vector each, no checks."""
-
-    def codegen(context, builder, sig, args):
-        data, source = [arrayobj.make_array(sig.args[k])(context, builder, args[k]).data for k in (0, 3)]
-        two, four = [ir.VectorType(ir.IntType(64), n) for n in (2, 4)]
-
-        def vector(pointer, index, kind):
-            return builder.bitcast(builder.gep(pointer, [index]), ir.PointerType(kind))
-
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 4), list(range(4)))
-        high = builder.insert_element(ir.Constant(two, [0, 0]), args[5], ir.Constant(ir.IntType(32), 0))
-        v = builder.shuffle_vector(builder.load(vector(source, args[4], two), align=8), high, lanes)
-        for index, change in ((args[1], builder.add), (args[2], builder.sub)):
-            target = vector(data, index, four)
-            builder.store(change(builder.load(target, align=8), v), target, align=8)
-        return context.get_dummy_value()
-
-    numbers = types.Array(types.int64, 1, "C")
-    return types.none(numbers, types.intp, types.intp, numbers, types.intp, types.int64), codegen
 
 
 @intrinsic

@@ -22,9 +22,6 @@ __all__ = [
     "cell_sample",
     "cell_value",
     "cosine",
-    "derivative_biweight",
-    "derivative_epanechnikov",
-    "derivative_triweight",
     "distance",
     "floor",
     "fused",
@@ -34,13 +31,12 @@ __all__ = [
     "power_biweight",
     "power_epanechnikov",
     "power_triweight",
+    "power_uniform",
     "power_value",
     "product",
     "rint_i64",
     "row_interval",
     "row_interval_strict",
-    "shift2",
-    "shift4",
     "shift6",
     "smaller",
     "taylor5",
@@ -133,56 +129,35 @@ def row_interval_strict(t, centre, length):
     return lo, hi
 
 
-# --- polynomials: coefficients of (t - (x - w)^2)^p in x, lowest first -----------------------------------------------
+# --- polynomials: the seven coefficients of (t - (x - w)^2)^p in x, lowest first, zeros beyond the degree ----------------
+
+
+@device_function
+def power_uniform(w, t):
+    """Power 0."""
+    return 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 @device_function
 def power_epanechnikov(w, t):
-    """The first two of three coefficients; the last is -1."""
-    return fma(-w, w, t), 2.0 * w
+    """Power 1."""
+    return fma(-w, w, t), 2.0 * w, -1.0, 0.0, 0.0, 0.0, 0.0
 
 
 @device_function
 def power_biweight(w, t):
-    """The first four of five coefficients; the last is 1."""
+    """Power 2."""
     a, e = fma(-w, w, t), 2.0 * w
-    return product(a, a), product(2.0 * a, e), fma(e, e, -2.0 * a), -2.0 * e
+    return product(a, a), product(2.0 * a, e), fma(e, e, -2.0 * a), -2.0 * e, 1.0, 0.0, 0.0
 
 
 @device_function
 def power_triweight(w, t):
-    """The first six of seven coefficients; the last is -1."""
+    """Power 3."""
     a, e = fma(-w, w, t), 2.0 * w
     aa, ee = product(a, a), product(e, e)
-    return (product(aa, a), product(3.0 * aa, e), product(3.0 * a, ee - a), product(e, fma(-6.0, a, ee)), 3.0 * (a - ee), 3.0 * e)
-
-
-@device_function
-def derivative_epanechnikov(w, t):
-    """d/dx of the Epanechnikov polynomial: 2 coefficients."""
-    return 2.0 * w, -2.0
-
-
-@device_function
-def derivative_biweight(w, t):
-    """d/dx of the biweight polynomial: 4 coefficients."""
-    a, e = fma(-w, w, t), 2.0 * w
-    return product(2.0 * a, e), product(2.0, fma(e, e, -2.0 * a)), -6.0 * e, 4.0
-
-
-@device_function
-def derivative_triweight(w, t):
-    """d/dx of the triweight polynomial: 6 coefficients."""
-    a, e = fma(-w, w, t), 2.0 * w
-    ee = product(e, e)
-    return (
-        product(3.0 * product(a, a), e),
-        product(6.0 * a, ee - a),
-        product(3.0 * e, fma(-6.0, a, ee)),
-        12.0 * (a - ee),
-        15.0 * e,
-        -6.0,
-    )
+    c0, c1, c2, c3 = product(aa, a), product(3.0 * aa, e), product(3.0 * a, ee - a), product(e, fma(-6.0, a, ee))
+    return c0, c1, c2, c3, 3.0 * (a - ee), 3.0 * e, -1.0
 
 
 # --- one sample seen from the cell it lies in --------------------------------------------------------------------------
@@ -217,31 +192,8 @@ def third_difference(value, slope, q, n):
 
 
 @device_function
-def shift2(c0, c1, c2, n):
-    """Shift a quadratic."""
-    c1n = c1 + n * c2
-    return c0 + n * c1n, c1n + n * c2, c2
-
-
-@device_function
-def shift4(c0, c1, c2, c3, c4, n):
-    """Shift a polynomial of degree 4."""
-    c3 += n * c4
-    c2 += n * c3
-    c1 += n * c2
-    c0 += n * c1
-    c3 += n * c4
-    c2 += n * c3
-    c1 += n * c2
-    c3 += n * c4
-    c2 += n * c3
-    c3 += n * c4
-    return c0, c1, c2, c3, c4
-
-
-@device_function
 def shift6(c0, c1, c2, c3, c4, c5, c6, n):
-    """Shift a polynomial of degree 6."""
+    """Shift a polynomial of degree 6, or of a lower one: the compiler leaves out what is multiplied by constant zeros."""
     c5 += n * c6
     c4 += n * c5
     c3 += n * c4

@@ -345,7 +345,9 @@ def test_sums_over_blocks():
         of = lambda s, weights=weights: None if weights is None else weights[s]  # noqa: E731
         plan = ns.kde.plan(ns.kde.combine([ns.kde.partial(x[s], weights=of(s)) for s in cuts]), axes, kernel=kernel)
         want = ns.kde.finalize(ns.kde.combine([ns.kde.partial(x[s], plan, weights=of(s)) for s in cuts]), plan)
-        got = ns.kde.grid(dask.from_array(x, chunks=(120, 1)), axes, kernel=kernel, weights=weights)
+        lazy = ns.kde.grid(dask.from_array(x, chunks=(120, 1)), axes, kernel=kernel, weights=weights)
+        assert isinstance(lazy, dask.Array) and lazy.shape == (17, 19) and lazy.dtype == np.float64
+        got = lazy.compute()
         np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(
         ns.kde.grid(dask.from_array(x, chunks=(120, 2)), axes, kernel="biweight", weights=dask.from_array(w, chunks=77)), got
@@ -358,6 +360,12 @@ def test_sums_over_blocks():
         ns.kde.grid(dask.from_array(x), axes, boundary={0: ("reflect", -4.0, None)})
     with pytest.raises(ValueError, match="their weights .*one weight per sample"):
         ns.kde.grid(dask.from_array(x), axes, weights=w[:20])
+    with pytest.raises(ValueError, match="one axis per column"):
+        ns.kde.grid(dask.from_array(x), axes[:1])
+    with pytest.raises(ValueError, match="'gaussian'.*'biweight'"):
+        ns.kde.grid(dask.from_array(x), axes, kernel="gaussian")
+    with pytest.raises(ValueError, match="samples must be finite"):
+        ns.kde.grid(dask.from_array(np.where(x > 1.0, np.nan, x)), axes).compute()
 
 
 # --- what a review found

@@ -185,6 +185,8 @@ def test_missing_weights_are_omitted():
         (GOOD, {"boundary": {0: ("mirror", 0, 1)}}, "'reflect'"),
         (GOOD, {"derivative": True}, "not an axis"),
         (GOOD, {"h": "scott"}, "named by bandwidth"),
+        (GOOD, {"h": True}, "named by bandwidth"),
+        (GOOD, {"h": 1.0, "bandwidth": "scv"}, "both given"),
         (GOOD, {"H": "scott"}, "named by bandwidth"),
         (GOOD, {"sigma": "diag", "bw_convention": "sklearn"}, "sklearn"),
         (GOOD, {"adaptive": np.ones(3)}, "one scale per sample"),
@@ -352,3 +354,21 @@ def test_masses_of_regions_are_shares():
         with pytest.raises(ValueError, match=f"probs has {text}; masses lie in .0, 1., such as 0.9"):
             kde.hdr_levels([1.0, 2.0, 1.0], probs)
     assert np.isnan(kde.hdr_levels([1.0, 2.0, 1.0], np.nan))
+
+
+def test_frames():
+    """Columns that are no numbers are named; numbers of which some are missing are NaN; boxes have the columns' order."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": GOOD[:, 0], "b": GOOD[:, 1]})
+    for wrong in (list("xy") * 25, pandas.Categorical(list("xy") * 25), [True] * 50):
+        with pytest.raises(TypeError, match=r"not numbers, \['c'\]"):
+            kde.grid(frame.assign(c=wrong), [(0, 1, 3)] * 3, **CPU)
+    holes = frame.assign(b=pandas.array([None, *range(49)], dtype="Int64"))
+    with pytest.raises(ValueError, match="1 of 50 samples contain NaN"):
+        kde.points(holes, [[0.0, 0.0]])
+    assert kde.points(holes, [[0.0, 20.0]], nan_policy="omit", **CPU)[0] > 0
+    fitted = kde.KDE(**CPU).fit(frame)
+    low, high = frame.min(), frame.max()
+    assert 0.5 < fitted.box_probability(low, high) < 1
+    with pytest.raises(ValueError, match=r"hi has the columns \['b', 'a'\]"):
+        fitted.box_probability(low, high[["b", "a"]])

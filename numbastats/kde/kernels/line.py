@@ -10,8 +10,8 @@ from numbastats._core.kernel import array_function, host_loop
 __all__ = ["masses_loop", "points_loop"]
 
 BLOCK = 1024  # values of a task
-STEPS = 60  # most steps within a piece; usually 3 or 4
-SMALL = 3e-9  # a step of so much of a piece is the last: the next one would be of its square
+STEPS = 60  # most steps within a piece; usually 2 or 3
+SMALL = 3e-6  # a step of so much of a piece is the last: the next one would be of its cube
 _shared = array_function(host=False)
 _f1, _f2, _i1 = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 
@@ -32,12 +32,13 @@ def _piece(keys, guide, scale, v):
 
 @_shared
 def _value(c, z):
-    """A polynomial, lowest coefficient first, and its derivative."""
-    value, slope = 0.0, 0.0
+    """A polynomial, lowest coefficient first, its derivative, and half its second one."""
+    value, slope, bend = 0.0, 0.0, 0.0
     for k in range(c.size - 1, -1, -1):
+        bend = bend * z + slope
         slope = slope * z + value
         value = value * z + c[k]
-    return value, slope
+    return value, slope, bend
 
 
 @host_loop("kde.line_masses", (_f1, _f1, _i1, types.UniTuple(types.float64, 3), _f2, _f1))
@@ -58,7 +59,7 @@ def masses_loop(x, breaks, guide, units, pieces, out):
 
 @host_loop("kde.line_points", (_f1, _f1, _f1, _i1, types.UniTuple(types.float64, 3), _f2, _f1))
 def points_loop(p, breaks, masses, guide, units, pieces, out):
-    """Points below which the masses are p; NaN outside the pieces. Newton's method inside a bracket."""
+    """Points below which the masses are p; NaN outside the pieces. Halley's method inside a bracket."""
     for index in prange((p.size + BLOCK - 1) // BLOCK):
         first = np.int64(index) * BLOCK
         for i in range(first, min(first + BLOCK, p.size)):
@@ -70,9 +71,9 @@ def points_loop(p, breaks, masses, guide, units, pieces, out):
                 z = lo + (hi - lo) * (v - masses[j]) / (masses[j + 1] - masses[j])
                 small = SMALL * (hi - lo)
                 for _ in range(STEPS):
-                    f, slope = _value(pieces[j], z)
+                    f, slope, bend = _value(pieces[j], z)
                     lo, hi = (z, hi) if f < v else (lo, z)
-                    new = z + (v - f) / slope
+                    new = z + (v - f) * slope / (slope * slope + (v - f) * bend)
                     new = new if new >= lo and new <= hi else 0.5 * (lo + hi)
                     step = abs(new - z)
                     z = new

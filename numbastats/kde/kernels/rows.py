@@ -8,7 +8,7 @@ from numba import prange, types
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.kde.kernels.geometry import GRID, TASKS, THREADS, bins_near, row_near, row_of, rows_near, run_near, sorted_samples
-from numbastats.kde.kernels.variants import PARTS, STATE, STRIDE, advance, pick, sample_on_row, work_for
+from numbastats.kde.kernels.variants import PARTS, STRIDE, advance, pick, sample_on_row, work_for
 
 __all__ = ["ACCUMULATE", "FINISH", "ROWS"]
 
@@ -31,9 +31,9 @@ def rows_cpu(u, q, lam2, starts, grid, scratch, out):
         share, g = np.int64(index), grid[0]
         (work, s), acc = work_for(q, lam2, g), scratch[share]
         for row in range(share * out.shape[0] // tasks, (share + 1) * out.shape[0] // tasks):
-            if _scatter(u, q, lam2, starts, g, row + g.first_row, _stride, work, acc):
+            if _scatter(u, q, lam2, starts, g, row + g.first_row, work, acc):
                 s[:] = 0
-                _emit(acc, 0, out.shape[1], _stride, g, s, out[row])
+                _emit(acc, 0, out.shape[1], g, s, out[row])
                 acc[:] = 0
             else:
                 out[row, :] = 0.0
@@ -74,7 +74,7 @@ def rows_cuda(u, q, lam2, starts, grid, scratch, out):
                     total += own
         cuda.syncthreads()
         if thread < threads:
-            _emit(acc, lo, hi, _stride, g, state[thread], out[row])
+            _emit(acc, lo, hi, g, state[thread], out[row])
         cuda.syncthreads()
         for i in range(thread, scratch.shape[1], cuda.blockDim.x):
             acc[i] = 0
@@ -90,7 +90,7 @@ def accumulate_cpu(u, q, lam2, starts, grid, state):
         share, g = share_of(np.int64(index), tasks), grid[0]
         work, _ = work_for(q, lam2, g)
         for row in range(share * state.shape[0] // tasks, (share + 1) * state.shape[0] // tasks):
-            _scatter(u, q, lam2, starts, g, row + g.first_row, _stride, work, state[row])
+            _scatter(u, q, lam2, starts, g, row + g.first_row, work, state[row])
 
 
 def accumulate_cuda(u, q, lam2, starts, grid, state):
@@ -113,7 +113,7 @@ def finish_cpu(grid, state, out):
         task, g, s = np.int64(index), grid[0], np.zeros(8, np.int64)
         for row in range(task * out.shape[0] // tasks, (task + 1) * out.shape[0] // tasks):
             s[:] = 0
-            _emit(state[row], 0, out.shape[1], _stride, g, s, out[row])
+            _emit(state[row], 0, out.shape[1], g, s, out[row])
 
 
 def finish_cuda(grid, state, out):
@@ -122,7 +122,7 @@ def finish_cuda(grid, state, out):
     for row in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):
         for j in range(8):
             s[j] = 0
-        _emit(state[row], 0, out.shape[1], _stride, g, s, out[row])
+        _emit(state[row], 0, out.shape[1], g, s, out[row])
 
 
 # --- registration ------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def _accumulate(name):
         dtypes=_DOUBLE,
         cpu_only={"_scatter": scatter},
         cuda_only={"_update": update},
-        _stride=STATE[name],
+        _stride=STRIDE[name],
     )
 
 
@@ -181,7 +181,7 @@ def _finish(name):
         lambda T: [(GRID, _I2, T[:, ::1])],
         dtypes=_DOUBLE,
         _emit=PARTS[name][1],
-        _stride=STATE[name],
+        _stride=STRIDE[name],
     )
 
 

@@ -13,25 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbastats._core.kernel import array_function, device_function
+from numbastats._core.kernel import array_function, bind, device_function
 from numbastats.kde.kernels.geometry import CHUNK, bins_near, position, positions, product_weight, row_of, run_near
 from numbastats.scalar import kde as forms
-from numbastats.scalar.bits import add_ends
-from numbastats.scalar.kde import (
-    fused,
-    product,
-    rint_i64,
-    row_interval,
-    row_interval_strict,
-    shift2,
-    shift4,
-    shift6,
-    smaller,
-    third_difference,
-)
+from numbastats.scalar.kde import fused, product, rint_i64, row_interval, row_interval_strict, shift6, smaller, third_difference
 
-STRIDE = (1, 4, 5, 7)  # int64 per cell of a row's buffer, by the kernel's power: 2p + 1 coefficients, one vector for p = 1
-STATE = {"c": 1, 0: 1, 1: 3, 2: 5, 3: 7}  # int64 per cell of a state, where "c" keeps third differences
+STRIDE = {"c": 1, 0: 1, 1: 3, 2: 5, 3: 7}  # int64 per cell of a row's buffer, by the kernel's power
+
+# What follows is written for polynomials of degree 6 and bound to those of every power, for which the branches over `_degree`
+# and the sums and products with constant zeros vanish.
+_coefficients = _interval = _quantise = _quantise_slope = _fill = _fill_slopes = _add = _degree = _last = _stride = None
 
 # --- one sample on one row: interval, and coefficients about cell 0 ------------------------------------------------------
 
@@ -45,63 +36,31 @@ def _block(t, centre, inv_block):
 
 
 @device_function
-def density1(t, centre, q, length, inv_block):
-    """Degree 2; the last coefficient is -q."""
-    lo, hi = row_interval(t, centre, length)
-    block, w, tb = _block(t, centre, inv_block)
-    c0, c1 = forms.power_epanechnikov(w, tb)
-    a, b, _ = shift2(rint_i64(product(c0, q)), rint_i64(product(c1, q)), -np.int64(q), -block)
-    return lo, hi, a, b
+def slope(w, t):
+    """Coefficients of the derivative of a polynomial."""
+    _, c1, c2, c3, c4, c5, c6 = _coefficients(w, t)
+    return c1, 2.0 * c2, 3.0 * c3, 4.0 * c4, 5.0 * c5, 6.0 * c6, 0.0
 
 
 @device_function
-def slope1(t, centre, q, length, inv_block):
-    """Derivative of the polynomial of degree 2; the last coefficient is 0."""
-    lo, hi = row_interval(t, centre, length)
+def quantise(t, centre, q, length, inv_block):
+    """First cell and end of a sample on a row, and the coefficients of its polynomial in quanta."""
+    lo, hi = _interval(t, centre, length)
     block, w, tb = _block(t, centre, inv_block)
-    c0, c1 = forms.derivative_epanechnikov(w, tb)
-    a, b, _ = shift2(rint_i64(product(c0, q)), rint_i64(product(c1, q)), np.int64(0), -block)
-    return lo, hi, a, b
-
-
-@device_function
-def quantise2(t, centre, q, length, inv_block, derivative):
-    """Degree 4, or the derivative of this polynomial."""
-    lo, hi = row_interval(t, centre, length)
-    block, w, tb = _block(t, centre, inv_block)
-    c0, c1, c2, c3 = forms.derivative_biweight(w, tb) if derivative else forms.power_biweight(w, tb)
-    a, b, c, d, e = shift4(
-        rint_i64(product(c0, q)),
-        rint_i64(product(c1, q)),
-        rint_i64(product(c2, q)),
-        rint_i64(product(c3, q)),
-        np.int64(0) if derivative else np.int64(q),
-        -block,
-    )
-    return lo, hi, a, b, c, d, e
-
-
-@device_function
-def quantise3(t, centre, q, length, inv_block, derivative):
-    """Degree 6, or the derivative of this polynomial."""
-    lo, hi = row_interval(t, centre, length)
-    block, w, tb = _block(t, centre, inv_block)
-    c0, c1, c2, c3, c4, c5 = forms.derivative_triweight(w, tb) if derivative else forms.power_triweight(w, tb)
-    a, b, c, d, e, f, g = shift6(
-        rint_i64(product(c0, q)),
-        rint_i64(product(c1, q)),
-        rint_i64(product(c2, q)),
-        rint_i64(product(c3, q)),
-        rint_i64(product(c4, q)),
-        rint_i64(product(c5, q)),
-        np.int64(0) if derivative else -np.int64(q),
-        -block,
-    )
-    return lo, hi, a, b, c, d, e, f, g
+    c0, c1, c2, c3, c4, c5, _ = _coefficients(w, tb)
+    top, zero = np.int64(_last * q), np.int64(0)
+    n0 = rint_i64(product(c0, q)) if _degree > 0 else top
+    n1 = rint_i64(product(c1, q)) if _degree > 1 else zero
+    n2 = rint_i64(product(c2, q)) if _degree > 2 else top if _degree == 2 else zero
+    n3 = rint_i64(product(c3, q)) if _degree > 3 else zero
+    n4 = rint_i64(product(c4, q)) if _degree > 4 else top if _degree == 4 else zero
+    n5 = rint_i64(product(c5, q)) if _degree > 5 else zero
+    n6 = top if _degree == 6 else zero
+    return lo, hi, shift6(n0, n1, n2, n3, n4, n5, n6, -block)
 
 
 # --- many samples on one row, CPU: a vectorised pass computes, a second adds ------------------------------------------------
-# The first m of CHUNK samples count; `stride` numbers of `acc` belong to a cell. All arrays are whole: a slice in these loops
+# The first m of CHUNK samples count; `_stride` numbers of `acc` belong to a cell. All arrays are whole: a slice in these loops
 # would cost more than their work.
 
 
@@ -142,101 +101,54 @@ def work_for(q, lam2, g):
 
 
 @device_function
-def add0(work, m, stride, g, acc):
-    """Power 0: counts."""
-    t, centre, weights, lo, hi, length = work.t, work.centre, work.weights, work.lo, work.hi, g.length
-    for j in range(CHUNK):
-        lo[j], hi[j] = row_interval_strict(t[j], centre[j], length)
-    for j in range(m):
-        acc[np.uint64(lo[j])] += np.int64(weights[j])
-        acc[np.uint64(hi[j])] -= np.int64(weights[j])
-
-
-@device_function
-def _pairs1(work, stride, g):
-    t, centre, weights, lo, hi, top, pairs = work.t, work.centre, work.weights, work.lo, work.hi, work.top, work.pairs
+def fill(work, g):
+    """`quantise` of a chunk: the k-th coefficients stand from k CHUNK on."""
+    t, centre, weights, lo, hi, pairs = work.t, work.centre, work.weights, work.lo, work.hi, work.pairs
     length, inv_block = g.length, g.inv_block
-    if g.mode == 1:
-        for j in range(CHUNK):
-            a, b, pairs[2 * j], pairs[2 * j + 1] = density1(t[j], centre[j], weights[j], length, inv_block)
-            lo[j], hi[j], top[j] = stride * a, stride * b, -np.int64(weights[j])
+    for j in range(CHUNK):
+        a, b, numbers = _quantise(t[j], centre[j], weights[j], length, inv_block)
+        lo[j], hi[j], pairs[j] = _stride * a, _stride * b, numbers[0]
+        if _degree > 1:
+            pairs[CHUNK + j], pairs[2 * CHUNK + j] = numbers[1], numbers[2]
+        if _degree > 3:
+            pairs[3 * CHUNK + j], pairs[4 * CHUNK + j] = numbers[3], numbers[4]
+        if _degree > 5:
+            pairs[5 * CHUNK + j], pairs[6 * CHUNK + j] = numbers[5], numbers[6]
+
+
+@device_function
+def add(work, m, g, acc):
+    """All coefficients."""
+    if g.mode > 3:
+        _fill_slopes(work, g)
     else:
-        for j in range(CHUNK):
-            a, b, pairs[2 * j], pairs[2 * j + 1] = slope1(t[j], centre[j], weights[j], length, inv_block)
-            lo[j], hi[j], top[j] = stride * a, stride * b, 0
-
-
-@device_function
-def add1(work, m, stride, g, acc):
-    """Power 1, and the derivative."""
-    _pairs1(work, stride, g)
-    lo, hi, pairs, top = work.lo, work.hi, work.pairs, work.top
+        _fill(work, g)
+    lo, hi, pairs = work.lo, work.hi, work.pairs
     for j in range(m):
-        add_ends(acc, lo[j], hi[j], pairs, 2 * j, top[j])
+        i, e = np.uint64(lo[j]), np.uint64(hi[j])
+        for c in range(_degree + 1):
+            acc[i + np.uint64(c)] += pairs[c * CHUNK + j]
+        for c in range(_degree + 1):
+            acc[e + np.uint64(c)] -= pairs[c * CHUNK + j]
 
 
 @device_function
-def add_third(work, m, stride, g, acc):
-    """`add1` for blocks of one cell and a buffer of third differences."""
-    _pairs1(work, stride, g)
+def add_third(work, m, g, acc):
+    """Third differences, for power 1 and blocks of one cell."""
+    _fill(work, g)
     weights, lo, hi, pairs = work.weights, work.lo, work.hi, work.pairs
     one, two = np.uint64(1), np.uint64(2)
     for j in range(m):
         q = np.int64(weights[j])
         i, e = np.uint64(lo[j]), np.uint64(hi[j])
-        a, b, c = third_difference(pairs[2 * j], pairs[2 * j + 1], q, lo[j])
+        a, b, c = third_difference(pairs[j], pairs[CHUNK + j], q, lo[j])
         acc[i] += a
         acc[i + one] += b
         acc[i + two] += c
-        a, b, c = third_difference(pairs[2 * j], pairs[2 * j + 1], q, hi[j])
+        a, b, c = third_difference(pairs[j], pairs[CHUNK + j], q, hi[j])
         acc[e] -= a
         acc[e + one] -= b
         acc[e + two] -= c
-
-
-@device_function
-def _add_channels(work, channels, m, acc):
-    lo, hi, pairs = work.lo, work.hi, work.pairs
-    for j in range(m):
-        i, e = np.uint64(lo[j]), np.uint64(hi[j])
-        for c in range(channels):
-            acc[i + np.uint64(c)] += pairs[c * CHUNK + j]
-        for c in range(channels):
-            acc[e + np.uint64(c)] -= pairs[c * CHUNK + j]
-
-
-@device_function
-def add2(work, m, stride, g, acc):
-    """Power 2, and the derivative."""
-    t, centre, weights, lo, hi, pairs = work.t, work.centre, work.weights, work.lo, work.hi, work.pairs
-    length, inv_block, derivative = g.length, g.inv_block, g.mode > 3
-    for j in range(CHUNK):
-        a, b, pairs[j], pairs[CHUNK + j], pairs[2 * CHUNK + j], pairs[3 * CHUNK + j], pairs[4 * CHUNK + j] = quantise2(
-            t[j], centre[j], weights[j], length, inv_block, derivative
-        )
-        lo[j], hi[j] = stride * a, stride * b
-    _add_channels(work, 5, m, acc)
-
-
-@device_function
-def add3(work, m, stride, g, acc):
-    """Power 3, and the derivative."""
-    t, centre, weights, lo, hi, pairs = work.t, work.centre, work.weights, work.lo, work.hi, work.pairs
-    length, inv_block, derivative = g.length, g.inv_block, g.mode > 3
-    for j in range(CHUNK):
-        (
-            a,
-            b,
-            pairs[j],
-            pairs[CHUNK + j],
-            pairs[2 * CHUNK + j],
-            pairs[3 * CHUNK + j],
-            pairs[4 * CHUNK + j],
-            pairs[5 * CHUNK + j],
-            pairs[6 * CHUNK + j],
-        ) = quantise3(t[j], centre[j], weights[j], length, inv_block, derivative)
-        lo[j], hi[j] = stride * a, stride * b
-    _add_channels(work, 7, m, acc)
 
 
 @array_function(host=False)
@@ -268,32 +180,28 @@ def _weigh(u, q, first, m, at, row, g, work):
         weights[at + j] = product_weight(w, u, first + j, l2[at + j], row, g)
 
 
-def row_scatter(add):
-    """A function that adds, by `add`, all samples that touch a row to its buffer, and says whether there were any."""
-
-    def scatter(u, q, lam2, starts, g, line, stride, work, acc):
-        row, runs = row_of(line, g), work.runs
-        count, run = runs_of(starts, row, g, runs), 0
-        while run < count:
-            m = np.int64(0)  # not a literal, for which the functions that take m would be compiled once more
-            while m < CHUNK and run < count:  # short runs share a chunk
-                first, end = runs[0, run], runs[1, run]
-                take = smaller(CHUNK - m, end - first)
-                if lam2.size > 1:
-                    _copy(lam2, first, work.scales, m, take)
-                if g.separable:
-                    _weigh(u, q, first, take, m, row, g, work)
-                elif q.size > 1:
-                    _copy(q, first, work.weights, m, take)
-                positions(u, first, take, work.scales, m, row, g, work.t, work.centre)
-                m += take
-                runs[0, run] = first + take
-                run += 1 if first + take == end else 0
-            add(work, m, stride, g, acc)
-        return count > 0
-
-    scatter.__name__ = scatter.__qualname__ = f"scatter_{add.__name__}"  # the disk cache distinguishes functions by their names
-    return array_function(scatter, host=False)
+@array_function(host=False)
+def scatter(u, q, lam2, starts, g, line, work, acc):
+    """Add all samples that touch a row to its buffer, and say whether there were any."""
+    row, runs = row_of(line, g), work.runs
+    count, run = runs_of(starts, row, g, runs), 0
+    while run < count:
+        m = np.int64(0)  # not a literal, for which the functions that take m would be compiled once more
+        while m < CHUNK and run < count:  # short runs share a chunk
+            first, end = runs[0, run], runs[1, run]
+            take = smaller(CHUNK - m, end - first)
+            if lam2.size > 1:
+                _copy(lam2, first, work.scales, m, take)
+            if g.separable:
+                _weigh(u, q, first, take, m, row, g, work)
+            elif q.size > 1:
+                _copy(q, first, work.weights, m, take)
+            positions(u, first, take, work.scales, m, row, g, work.t, work.centre)
+            m += take
+            runs[0, run] = first + take
+            run += 1 if first + take == end else 0
+        _add(work, m, g, acc)
+    return count > 0
 
 
 # --- running sums ------------------------------------------------------------------------------------------------------------
@@ -316,35 +224,36 @@ def _place(k, log_block, inv_block):
 
 
 @array_function(host=False)
-def emit0(acc, lo, hi, stride, g, s, row):
-    """Counts."""
-    total, r, a = s[0], row[lo:hi], acc[lo:hi]
-    for i in range(r.size):
-        total += a[i]
-        r[i] = g.scale * np.float64(total)
-    s[0] = total
-
-
-@array_function(host=False)
-def emit1(acc, lo, hi, stride, g, s, row):
-    """Degree 2."""
-    s0, s1, s2 = s[0], s[1], s[2]
+def emit(acc, lo, hi, g, s, row):
+    """From coefficients."""
+    zeros = np.int64(0), np.int64(0)
+    s0 = s[0]
+    s1, s2 = (s[1], s[2]) if _degree > 1 else zeros
+    s3, s4 = (s[3], s[4]) if _degree > 3 else zeros
+    s5, s6 = (s[5], s[6]) if _degree > 5 else zeros
     log_block, inv_block, scale, clamp = g.log_block, g.inv_block, g.scale, g.mode < 4
-    r, a = row[lo:hi], acc[stride * lo : stride * hi]
+    r, a = row[lo:hi], acc[_stride * lo : _stride * hi]
     for i in range(r.size):
-        s0 += a[stride * i]
-        s1 += a[stride * i + 1]
-        s2 += a[stride * i + 2]
+        k = _stride * i
+        s0 += a[k]
+        if _degree > 1:
+            s1, s2 = s1 + a[k + 1], s2 + a[k + 2]
+        if _degree > 3:
+            s3, s4 = s3 + a[k + 3], s4 + a[k + 4]
+        if _degree > 5:
+            s5, s6 = s5 + a[k + 5], s6 + a[k + 6]
         block, x = _place(lo + i, log_block, inv_block)
-        c0, c1, c2 = shift2(s0, s1, s2, block)
-        v = fused(fused(np.float64(c2), x, np.float64(c1)), x, np.float64(c0))
+        c0, c1, c2, c3, c4, c5, c6 = shift6(s0, s1, s2, s3, s4, s5, s6, block)
+        v = fused(fused(np.float64(c6), x, np.float64(c5)), x, np.float64(c4)) if _degree > 5 else np.float64(c4)
+        v = fused(fused(v, x, np.float64(c3)), x, np.float64(c2)) if _degree > 3 else np.float64(c2)
+        v = fused(fused(v, x, np.float64(c1)), x, np.float64(c0)) if _degree > 1 else np.float64(c0)
         r[i] = scale * (0.0 if clamp and v < 0.0 else v)
-    s[0], s[1], s[2] = s0, s1, s2
+    s[0], s[1], s[2], s[3], s[4], s[5], s[6] = s0, s1, s2, s3, s4, s5, s6
 
 
 @array_function(host=False)
-def emit_third(acc, lo, hi, stride, g, s, row):
-    """Degree 2, from third differences."""
+def emit_third(acc, lo, hi, g, s, row):
+    """From third differences."""
     s1, s2, s3 = s[0], s[1], s[2]
     scale, r, a = g.scale, row[lo:hi], acc[lo:hi]
     for i in range(r.size):
@@ -353,35 +262,6 @@ def emit_third(acc, lo, hi, stride, g, s, row):
         s3 += s2
         r[i] = scale * (s3 if s3 > 0 else 0)
     s[0], s[1], s[2] = s1, s2, s3
-
-
-@array_function(host=False)
-def emit2(acc, lo, hi, stride, g, s, row):
-    """Degree 4."""
-    log_block, inv_block, scale, clamp = g.log_block, g.inv_block, g.scale, g.mode < 4
-    for k in range(lo, hi):
-        for c in range(5):
-            s[c] += acc[k * stride + c]
-        block, x = _place(k, log_block, inv_block)
-        c0, c1, c2, c3, c4 = shift4(s[0], s[1], s[2], s[3], s[4], block)
-        v = fused(fused(np.float64(c4), x, np.float64(c3)), x, np.float64(c2))
-        v = fused(fused(v, x, np.float64(c1)), x, np.float64(c0))
-        row[k] = scale * (0.0 if clamp and v < 0.0 else v)
-
-
-@array_function(host=False)
-def emit3(acc, lo, hi, stride, g, s, row):
-    """Degree 6."""
-    log_block, inv_block, scale, clamp = g.log_block, g.inv_block, g.scale, g.mode < 4
-    for k in range(lo, hi):
-        for c in range(7):
-            s[c] += acc[k * stride + c]
-        block, x = _place(k, log_block, inv_block)
-        c0, c1, c2, c3, c4, c5, c6 = shift6(s[0], s[1], s[2], s[3], s[4], s[5], s[6], block)
-        v = fused(fused(np.float64(c6), x, np.float64(c5)), x, np.float64(c4))
-        v = fused(fused(v, x, np.float64(c3)), x, np.float64(c2))
-        v = fused(fused(v, x, np.float64(c1)), x, np.float64(c0))
-        row[k] = scale * (0.0 if clamp and v < 0.0 else v)
 
 
 # --- one sample on one row, for the GPU: interval, number of channels, what to add at the start and to take off at the end ---
@@ -404,60 +284,39 @@ def sample_on_row(u, i, q, lam2, row, g):
 
 
 @array_function(host=False)
-def update0(t, centre, w, g):
-    """Power 0."""
-    zero = np.int64(0)
-    lo, hi = row_interval_strict(t, centre, g.length)
-    numbers = np.int64(w), zero, zero, zero, zero, zero, zero
-    return lo, hi, 1, numbers, numbers
-
-
-@array_function(host=False)
-def update1(t, centre, w, g):
-    """Power 1, and the derivative."""
-    zero = np.int64(0)
-    if g.mode == 1:
-        lo, hi, a, b = density1(t, centre, w, g.length, g.inv_block)
-        c = -np.int64(w)
+def update(t, centre, w, g):
+    """Coefficients."""
+    if g.mode > 3:
+        lo, hi, numbers = _quantise_slope(t, centre, w, g.length, g.inv_block)
     else:
-        lo, hi, a, b = slope1(t, centre, w, g.length, g.inv_block)
-        c = zero
-    numbers = a, b, c, zero, zero, zero, zero
-    return lo, hi, 3, numbers, numbers
+        lo, hi, numbers = _quantise(t, centre, w, g.length, g.inv_block)
+    return lo, hi, _degree + 1, numbers, numbers
 
 
 @array_function(host=False)
 def update_third(t, centre, w, g):
-    """Power 1, third differences."""
-    lo, hi, value, rise = density1(t, centre, w, g.length, g.inv_block)
+    """Third differences."""
+    lo, hi, numbers = _quantise(t, centre, w, g.length, g.inv_block)
     q, zero = np.int64(w), np.int64(0)
-    a, b, c = third_difference(value, rise, q, lo)
-    d, e, f = third_difference(value, rise, q, hi)
+    a, b, c = third_difference(numbers[0], numbers[1], q, lo)
+    d, e, f = third_difference(numbers[0], numbers[1], q, hi)
     return lo, hi, 3, (a, b, c, zero, zero, zero, zero), (d, e, f, zero, zero, zero, zero)
 
 
-@array_function(host=False)
-def update2(t, centre, w, g):
-    """Power 2, and the derivative."""
-    zero = np.int64(0)
-    lo, hi, a, b, c, d, e = quantise2(t, centre, w, g.length, g.inv_block, g.mode > 3)
-    numbers = a, b, c, d, e, zero, zero
-    return lo, hi, 5, numbers, numbers
+POLYNOMIALS = (forms.power_uniform, forms.power_epanechnikov, forms.power_biweight, forms.power_triweight)
 
 
-@array_function(host=False)
-def update3(t, centre, w, g):
-    """Power 3, and the derivative."""
-    lo, hi, a, b, c, d, e, f, g = quantise3(t, centre, w, g.length, g.inv_block, g.mode > 3)
-    numbers = a, b, c, d, e, f, g
-    return lo, hi, 7, numbers, numbers
+def _parts(power, stride, add=add, emit=emit, update=update):
+    """The functions of a power, for the kernels of rows.py: of the samples that touch a row, of its values, and of a sample."""
+    f, degree, interval = POLYNOMIALS[power], 2 * power, row_interval if power else row_interval_strict
+    one = bind(quantise, _coefficients=f, _interval=interval, _degree=degree, _last=(-1.0) ** power)
+    one_slope = bind(quantise, _coefficients=bind(slope, _coefficients=f), _interval=interval, _degree=degree, _last=0.0)
+    chunk, chunk_slopes = (bind(fill, _quantise=f, _degree=degree, _stride=stride) for f in (one, one_slope))
+    return (
+        bind(scatter, _add=bind(add, _fill=chunk, _fill_slopes=chunk_slopes, _degree=degree)),
+        bind(emit, _degree=degree, _stride=stride),
+        bind(update, _quantise=one, _quantise_slope=one_slope, _degree=degree),
+    )
 
 
-# functions bound to the kernels of rows.py, by the kernel's power; "c" keeps third differences
-PARTS = {
-    "c": (row_scatter(add_third), emit_third, update_third),
-    0: (row_scatter(add0), emit0, update0),
-    1: (row_scatter(add1), emit1, update1),
-    2: (row_scatter(add2), emit2, update2),
-    3: (row_scatter(add3), emit3, update3),
-}
+PARTS = {power: _parts(power, STRIDE[power]) for power in range(4)} | {"c": _parts(1, 1, add_third, emit_third, update_third)}
