@@ -1,4 +1,4 @@
-"""Write docs/families.md, the table of all distributions, from the classes.
+"""Write from the classes docs/families.md, the table of all distributions, and the words of families for type checkers.
 
 python docs/make_families.py
 """
@@ -78,5 +78,16 @@ def page():
     return HEAD + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
+def names():
+    """The text of numbastats/distributions/names.py."""
+    words = sorted({word for family, cls in CLASSES.items() for word in (family, *cls.aliases)})
+    lines = "".join(f'    "{word}",\n' for word in words)
+    head = '"""Words of families for type checkers, ours and SciPy\'s; written by docs/make_families.py."""'
+    return f'{head}\n\nfrom typing import Literal\n\n__all__ = ["Name"]\n\nName = Literal[\n{lines}]\n'
+
+
+WRITES = {HERE / "families.md": page, HERE.parent / "numbastats" / "distributions" / "names.py": names}
+
 if __name__ == "__main__":
-    (HERE / "families.md").write_text(page(), encoding="utf-8")
+    for path, text in WRITES.items():
+        path.write_text(text(), encoding="utf-8")

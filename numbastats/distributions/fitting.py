@@ -26,6 +26,7 @@ from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
 from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
 from numbastats.distributions.moments import l_moments
+from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
 __all__ = [
@@ -995,7 +996,7 @@ def _cut(truncated):
 @names_ours
 def fit(
     x: Any,
-    family: str | type[Distribution],
+    family: Name | type[Distribution],
     *,
     weights: ArrayLike | None = None,
     fixed: Mapping[str, float | None] | None = None,
@@ -1102,7 +1103,7 @@ def fit(
 @names_ours
 def fit_many(  # noqa: PLR0913
     data: Any,
-    family: str | type[Distribution],
+    family: Name | type[Distribution],
     *,
     axis: int | None = None,
     by: str | Sequence[str] | None = None,

@@ -28,6 +28,7 @@ from numbastats.distributions.fitting import (
     fit_many,
     series_of,
 )
+from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
 __all__ = ["Comparison", "Comparisons", "Estimate", "GoodnessOfFit", "compare", "compare_many", "goodness"]
@@ -435,7 +436,7 @@ def _families(families):
 @names_ours
 def compare_many(
     data: Any,
-    families: Literal["all", "counts"] | Sequence[str] = "all",
+    families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
     *,
     criterion: Literal["bic", "aic"] = "bic",
     **options: Any,
@@ -481,7 +482,10 @@ def compare_many(
 
 @names_ours
 def compare(
-    x: ArrayLike, families: Literal["all", "counts"] | Sequence[str] = "all", *, criterion: Literal["bic", "aic"] = "bic"
+    x: ArrayLike,
+    families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
+    *,
+    criterion: Literal["bic", "aic"] = "bic",
 ) -> Comparison:
     """Fit several families to the same values, and order them by a criterion.
 
@@ -579,7 +583,7 @@ class GoodnessOfFit(Result):
 @names_ours
 def goodness(
     x: ArrayLike,
-    family: str,
+    family: Name | type[Distribution],
     statistic: Statistic = "ad",
     *,
     fixed: dict[str, float] | None = None,
@@ -596,7 +600,7 @@ def goodness(
     ----------
     x : array_like of shape (n,)
         NaN is missing.
-    family : str
+    family : str or class
         Of `fit`.
     statistic : {"ad", "ks", "cvm"}
         Of Anderson and Darling, A^2, which weighs the tails most; of Kolmogorov and Smirnov, D; of Cramer and von Mises, W^2.

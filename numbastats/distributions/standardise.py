@@ -24,6 +24,8 @@ from numbastats.distributions.fitting import (
     refuse_executor,
     refuse_frame,
 )
+from numbastats.distributions.names import Name
+from numbastats.distributions.protocol import Distribution
 
 __all__ = ["standardise"]
 
@@ -33,7 +35,7 @@ _SLAB = 1 << 20  # scores at a time
 @names_ours
 def standardise(
     x: ArrayLike,
-    family: str = "gamma",
+    family: Name | type[Distribution] = "gamma",
     *,
     axis: int | None = None,
     dim: str | None = None,
