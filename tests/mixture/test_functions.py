@@ -245,6 +245,12 @@ def test_many_quantiles_come_from_a_table(family):
     assert mixture.ppf(q.astype(np.float32), **args).dtype == np.float32
 
 
+def test_many_quantiles_that_a_table_does_not_resolve():
+    args = dict(weights=[0.5, 0.5], centres=[0.0, 1e8], params=[1e-8, 1e-8], family="normal")
+    q = np.linspace(0.01, 0.99, 20_001)
+    np.testing.assert_allclose(mixture.ppf(q, **args)[::500], mixture.ppf(q[::500], **args), rtol=1e-15)
+
+
 def test_half_normal_tails_where_squares_are_no_doubles():
     x, w, sigma = np.array([1e-300, 1e-170, 1e-155]), np.array([0.5, 0.5]), np.array([1.0, 3.0])
     args = dict(weights=w, centres=sigma**2, family="half_normal")
