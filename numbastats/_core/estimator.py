@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import inspect
 import sys
 from typing import Any, Self
@@ -11,6 +12,7 @@ import numpy as np
 
 from numbastats._core.errors import NotFittedError, names_ours
 from numbastats._core.parallel import is_executor
+from numbastats._core.results import Table
 
 __all__ = ["Estimator", "check_names", "column_names", "not_fitted"]
 
@@ -62,6 +64,13 @@ class Estimator:
         defaults = {n: p.default for n, p in inspect.signature(type(self)).parameters.items()}
         changed = {n: v for n, v in self.get_params().items() if v is not defaults[n] and not np.array_equal(v, defaults[n])}
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in changed.items())})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: all parameters, and whether the estimator is fitted."""
+        fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(self))
+        given = self.get_params()
+        table = Table({"parameter": np.array(list(given)), "value": np.array([repr(v) for v in given.values()])})
+        return f"<p>{html.escape(type(self).__name__)}, {'fitted' if fitted else 'not fitted'}</p>{table._repr_html_()}"
 
     def __getstate__(self):
         """The state that is pickled: without an executor."""

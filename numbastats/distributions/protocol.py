@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import html
 import inspect
 import math
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from numbastats._core.kinds import (
 )
 from numbastats._core.launch import choose_device
 from numbastats._core.parallel import check_workers
+from numbastats._core.results import Table
 from numbastats.distributions import tables
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
@@ -246,6 +248,14 @@ class Distribution:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{n}={_code(v)}' for n, v in self.params._asdict().items())})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the parameters of one distribution with its mean and standard deviation, of a batch its code."""
+        if self.batch_shape or not all(isinstance(v, float) for v in self.params):
+            return f"<code>{html.escape(repr(self))}</code>"
+        rows = {**self.params._asdict(), "mean of X": self.mean(), "standard deviation": self.std()}
+        table = Table({"": np.array(list(rows)), "value": np.array(list(rows.values()), np.float64)})
+        return f"<p>{type(self).__name__}</p>{table._repr_html_()}"
 
     def _key(self) -> tuple[Any, ...]:
         return (

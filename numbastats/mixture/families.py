@@ -260,7 +260,7 @@ class Family:
 
     def component(self, m, p):
         """One component as a distribution of `numbastats.distributions`, of the parameters that results have."""
-        make = _COMPONENTS.get(self.name)
+        make = _COMPONENTS.get(self.name) or _COUNTS.get(self.name)
         if make is None:
             raise TypeError(
                 f"family={self.label!r} has no class in numbastats.distributions; the fit's own pdf, cdf, ppf and rvs are those "
@@ -325,6 +325,11 @@ _COMPONENTS = {  # made of numbastats.distributions, a family and the parameters
     "skew_normal": lambda D, f, m, p: D.SkewNormal(p[1], m, p[0]),
     "weibull": lambda D, f, m, p: D.Weibull(f.constant, scale=m ** (1.0 / f.constant)),
     "pareto": lambda D, f, m, p: D.Pareto(1.0 / m, scale=f.constant),
+}
+_COUNTS = {
+    "poisson": lambda D, f, m, p: D.Poisson(m),
+    "geometric": lambda D, f, m, p: D.Geometric(m),
+    "negative_binomial": lambda D, f, m, p: D.NegativeBinomial(m, p),
 }
 FAMILIES = {
     f.name: f

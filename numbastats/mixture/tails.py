@@ -8,10 +8,8 @@ import math
 import numpy as np
 
 from numbastats._core.slabs import SLAB, cuts
-from numbastats.scalar import latent as lat
-from numbastats.scalar import mixture as fam
 
-__all__ = ["poisson_tail", "probability", "quantile"]
+__all__ = ["probability", "quantile"]
 
 
 def _erfcx_difference(c, d):
@@ -61,11 +59,14 @@ def _inverse_gaussian_tail(z, m, v, upper):
 
 def tails(family, par):
     """The function (x, upper) whose values are lower or upper tail probabilities of x."""
-    if family.discrete or family.name == "inverse_gaussian":
-        return functools.partial(_by_components, family, par)
+    if family.name == "inverse_gaussian":
+        return functools.partial(_of_inverse_gaussian, par)
     if family.name == "reciprocal_inverse_gaussian":
-        return lambda x, upper: _by_components(family, par, 1.0 / x, not upper)
-    weights, base = par[0] / par[0].sum(), family.components(par)
+        return lambda x, upper: _of_inverse_gaussian(par, 1.0 / x, not upper)
+    weights = par[0] / par[0].sum()
+    if family.discrete:
+        return functools.partial(_of_counts, [family.components(p) for p in par.T], weights)
+    base = family.components(par)
 
     def of_mixture(x, upper):
         flat, out, tail = x.reshape(-1), np.empty(x.size), base.sf if upper else base.cdf
@@ -76,36 +77,18 @@ def tails(family, par):
     return of_mixture
 
 
-def poisson_tail(count, mean, upper):
-    """P(Y <= count) or P(Y > count), which are tails of gamma distributions at the mean."""
-    from numbastats.distributions import Gamma
-
-    gamma = Gamma(np.minimum(np.floor(count), 1e300) + 1.0)
-    return np.asarray(gamma.cdf(mean) if upper else gamma.sf(mean))
-
-
 @np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
-def _by_components(family, par, y, upper):
-    """`tails` of counts, and of inverse Gaussian components, to the last digits and next to the ends of the doubles."""
-    from scipy.special import betainc, betaincc
-
+def _of_inverse_gaussian(par, y, upper):
+    """`tails` of inverse Gaussian components, to the last digits and next to the ends of the doubles."""
     total, z = np.zeros(y.shape), np.where(y >= 0.0, y, 0.0)
     for w, m, v in par[:3].T.tolist():
-        if family.base == fam.INVERSE_GAUSSIAN:
-            part = _inverse_gaussian_tail(z, m, v, upper)
-        elif family.code == lat.NEGATIVE_BINOMIAL:
-            count = np.minimum(np.floor(z), 1e300) + 1.0
-            if m < v:
-                part = (betainc if upper else betaincc)(count, v, m / (m + v))
-            else:
-                part = (betaincc if upper else betainc)(v, count, v / (m + v))
-        elif family.base == fam.POISSON:
-            part = poisson_tail(z, m, upper)
-        else:
-            log_part = (np.floor(z) + 1.0) * -math.log1p(1.0 / m)
-            part = np.exp(log_part) if upper else -np.expm1(log_part)
-        total += w * np.where(y < 0.0, float(upper), part)
+        total += w * np.where(y < 0.0, float(upper), _inverse_gaussian_tail(z, m, v, upper))
     return np.clip(total / sum(par[0]), 0.0, 1.0)  # the weights' sum, by the same additions, may be an ulp beside 1
+
+
+def _of_counts(parts, weights, y, upper):
+    """`tails` of counts, component by component: one distribution computes its few different counts once."""
+    return np.clip(sum(w * (part.sf if upper else part.cdf)(y) for w, part in zip(weights, parts, strict=True)), 0.0, 1.0)
 
 
 def probability(x, family, par, upper):

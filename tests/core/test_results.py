@@ -74,3 +74,13 @@ def test_stable_fits_print_what_they_estimate():
     fits = ns.stable.fit_many(x)
     assert repr(fits).startswith('StableFits: 3 data sets, method "ml", S0, 3 converged')
     np.testing.assert_array_equal(fits.summary()["se_loc"], fits.se[:, 2])
+
+
+def test_what_notebooks_show():
+    d = ns.distributions.Gamma(2.0, scale=3.0)
+    assert all(word in d._repr_html_() for word in ("<p>Gamma</p>", "<td>shape</td><td>2</td>", "mean of X</td><td>6</td>"))
+    assert ns.distributions.Gamma([1.0, 2.0])._repr_html_() == "<code>Gamma(shape=[1.0, 2.0], loc=0.0, scale=1.0)</code>"
+    assert ns.distributions.Mixture([d, d])._repr_html_().startswith("<code>Mixture([Gamma")
+    model = ns.kde.KDE(bandwidth="scott")
+    assert "KDE, not fitted" in model._repr_html_() and "<td>&#x27;scott&#x27;</td>" in model._repr_html_()
+    assert "KDE, fitted" in model.fit(np.arange(5.0))._repr_html_()

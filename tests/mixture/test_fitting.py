@@ -14,6 +14,7 @@ import pytest
 import scipy.special
 import scipy.stats
 
+import numbastats as ns
 from numbastats import mixture
 from numbastats._core.random import normalise_rng
 from numbastats.mixture.families import FAMILIES as BY_NAME
@@ -369,8 +370,12 @@ def test_distribution_of_a_fit(family):
 
 
 def test_what_has_no_distribution():
-    with pytest.raises(TypeError, match="'poisson' has no class in numbastats.distributions"):
-        _ = mixture.fit([1.0, 2.0, 5.0, 9.0], 1, family="poisson").distribution
+    counts = mixture.fit([1.0, 2.0, 5.0, 9.0], 1, family="poisson")
+    with pytest.raises(TypeError, match="a distribution of counts"):
+        _ = counts.distribution
+    assert counts.components == (ns.distributions.Poisson(4.25),)
+    with pytest.raises(TypeError, match="'reciprocal_inverse_gaussian' has no class in numbastats.distributions"):
+        _ = mixture.fit([1.0, 2.0, 5.0, 9.0], 1, family="reciprocal_inverse_gaussian").components
     collapsed = mixture.fit([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7], 2, family="normal", rng=0)
     with pytest.raises(ValueError, match="no parameters"):
         _ = collapsed.distribution
