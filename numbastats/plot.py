@@ -46,6 +46,8 @@ def _distribution(one, method):
     for found in (one, getattr(one, "distribution", None)):
         if callable(getattr(found, method, None)):
             return found
+        if getattr(found, "is_discrete", False):
+            raise TypeError(f"{found!r} is a distribution of counts: draw it by `tail` and `qq`, and its `pmf` as bars")
     raise TypeError(
         f"{one!r} is no distribution: it has no method {method}; pass one, a fit with `.distribution`, or a dict of them"
     )

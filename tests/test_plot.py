@@ -209,6 +209,8 @@ def test_four_views_of_fits():
     assert ns.plot.fit(x, {"one": ns.distributions.Gamma(2.0)}, axes=again)[0] is again[0]
     with pytest.raises(ValueError, match="axes has 2 axes; fit draws into four"):
         ns.plot.fit(x, fits, axes=again[:2])
+    with pytest.raises(TypeError, match="is a distribution of counts: draw it by `tail` and `qq`"):
+        ns.plot.density([1.0, 2.0, 4.0], ns.distributions.Poisson(2.0))
     with pytest.raises(TypeError, match="is no distribution"):
         ns.plot.fit(x, "gamma")
     pyplot.close("all")

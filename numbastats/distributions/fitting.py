@@ -593,6 +593,11 @@ def _numbers(fixed, cls):
         positive = name in cls._positive
         if value is not None and (not math.isfinite(v) or (positive and v <= 0.0)) and name not in ("lower", "upper"):
             raise ValueError(f"fixed {name}={value!r} must be {'finite and > 0' if positive else 'finite'}")
+        if cls.is_discrete and value is not None:
+            one = cls._refusals({n: np.asarray(v if n == name else math.nan) for n in cls.names})
+            holds, words = next((h, w) for n, h, w in one if n == name)
+            if not holds:
+                raise ValueError(f"fixed {name}={value!r} must be {words}")
         values[name] = v
     return values
 
@@ -719,6 +724,13 @@ def _one_after_another(s):
     return x, w, 3 * s.off
 
 
+def _whole(s, first, last):
+    """Intervals from their first to their last count, within the truncation; those without one are values that are no counts."""
+    lo, hi = np.ceil(np.maximum(s.x, max(first, 0.0))), np.floor(np.minimum(s.hi, last))
+    none = lo > hi
+    return s._replace(x=np.where(none, lo - 0.5, lo), hi=np.where(none, lo - 0.5, hi))
+
+
 def _tallied(s):
     """Series of counts with each value once, in the place of a weight the sum of its weights."""
     number = np.repeat(np.arange(s.off.size - 1), np.diff(s.off))
@@ -743,8 +755,8 @@ def _in_kernel(plan, share, device, workers, s):
     width = len(plan.layout) if plan.by_likelihood else plan.values.size
     params, info = np.empty((n, width)), np.empty((n, width * (width + 1) // 2))
     numbers, status = np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
-    if plan.cls.is_discrete and not plan.intervals:
-        s = _tallied(s)
+    if plan.cls.is_discrete:
+        s = _whole(s, *plan.values[-2:]) if plan.intervals else _tallied(s)
     if plan.intervals:
         x, w, off = _one_after_another(s)
     else:

@@ -329,6 +329,12 @@ def test_censored_and_truncated():
     both = fit(None, "poisson", censored=(np.array([0.0, 2.0, 0.0]), np.array([0.0, 3.0, 1.0])))  # both ends belong
     best, value = search(lambda t: -(peer.logpmf(0, t) + np.log(peer.pmf(2, t) + peer.pmf(3, t)) + peer.logcdf(1, t))[0], [1.0])
     assert both.params["mean"] == pytest.approx(best[0], rel=1e-6) and both.loglik == pytest.approx(value, abs=1e-9)
+    exact = fit(x, "poisson")
+    for before, after in ((0.5, 0.5), (0.0, 0.9), (0.9, 0.0), (np.where(x == 0, np.inf, 0), 0)):  # which hold one count each
+        found = fit(None, "poisson", censored=(x - before, x + after))
+        assert found.params == pytest.approx(exact.params, rel=1e-9) and found.loglik == pytest.approx(exact.loglik, rel=1e-12)
+    with pytest.warns(ConvergenceWarning, match="outside the support"):
+        assert fit(None, "poisson", censored=([1.0, 2.2], [3.0, 2.8])).status == 6  # between two counts
 
 
 @pytest.mark.parametrize("family", ["poisson", "negative_binomial"])
@@ -376,6 +382,9 @@ def test_batches_and_statuses(device):
         fit(X, "binomial")
     with pytest.warns(ConvergenceWarning, match="outside the support"):
         assert fit(X, "binomial", fixed={"n": 5}).status == 6
+    for fixed, words in (({"n": 10.5}, "n=10.5 must be a whole number"), ({"n": 10, "p": 1.5}, "p=1.5 must be between 0 and 1")):
+        with pytest.raises(ValueError, match=words):
+            fit(X, "binomial", fixed=fixed)
 
 
 def test_compare_and_goodness():

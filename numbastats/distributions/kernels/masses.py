@@ -169,7 +169,8 @@ def isf(p, c):
 def log_mass(lo, hi, c):
     """log P(lo <= X <= hi): both ends belong."""
     low, high = _support(c)
-    first, last = -floor(-lo) if lo > low else low, floor(hi) if hi < high else high
+    first, last = floor(lo) if lo > low else low, floor(hi) if hi < high else high
+    first = first + 1.0 if first < lo else first
     if not first <= last:
         return -math.inf
     if last - first < _FEW:
