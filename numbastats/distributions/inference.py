@@ -178,6 +178,10 @@ def _delta(found, function, level):
     value = _number(function, found.distribution)
     slope = _gradient(lambda u: _values(function, chart.cls, chart.at(u)), np.zeros(len(chart.free)))
     se = float(np.linalg.norm(slope))
+    if found.cls.is_discrete and se == 0.0:
+        raise ValueError(
+            f"the function, {value:.6g} at the estimate, is constant around it, as quantiles of counts; use 'bootstrap'"
+        )
     if not math.isfinite(se):
         raise ValueError(
             f"the function, {value:.6g} at the estimate, has no finite derivatives there: {slope}; use method='bootstrap'"
