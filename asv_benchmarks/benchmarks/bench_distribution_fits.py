@@ -177,13 +177,14 @@ def _maker(family, held):
 
 
 def _likelihood_maker(family):
-    """Arguments of the likelihood's kernel for exact values between 0 and 1, which are in every support."""
+    """Arguments of the likelihood's kernel for exact values between 0 and 1, which are in every support, or counts below 10."""
 
     def make(rng, dtype, n, edges):
-        own = CLASSES[family]._equations is not None
-        fixed = _plan(CLASSES[family], None, own).values
+        cls, own = CLASSES[family], CLASSES[family]._equations is not None
+        fixed = _plan(cls, {"asymmetric_laplace": {"loc": 0.5}, "binomial": {"n": 20.0}}.get(family), own).values
         series, width = 3 if n < 1000 else 64, fixed.size - 2
         x, off = rng.uniform(0.05, 0.95, 40 * series), np.arange(series + 1) * 40
+        x = np.floor(10.0 * x) if cls.is_discrete else x
         inputs = [np.array([EXACT]), x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
         outputs = [np.zeros((series, w)) for w in (width, width * (width + 1) // 2, fits.NUMBERS)]
         return inputs, [*outputs, np.zeros(series, np.int64)]
@@ -192,10 +193,11 @@ def _likelihood_maker(family):
 
 
 _FREE = np.nan
-_BY_LIKELIHOOD = [f for f, c in CLASSES.items() if c._likelihood is not None and not c._known]
+_BY_LIKELIHOOD = [f for f, c in CLASSES.items() if c._likelihood is not None and (c.is_discrete or not c._known)]
 GPU_MAKERS = {f"distributions.{f}_fit": _likelihood_maker(f) for f in _BY_LIKELIHOOD} | {
     "distributions.fit": _maker("gamma", [_FREE] * 3),
     "distributions.fit_beta": _maker("beta", [_FREE] * 3),
+    "distributions.fit_asymmetric_laplace": _maker("nig", [_FREE] * 3),
     "distributions.fit_nig": _maker("nig", [-0.5, *[_FREE] * 4]),
     "distributions.fit_hyperbolic": _maker("nig", [1.0, *[_FREE] * 4]),
     "distributions.fit_generalized_hyperbolic": _maker("nig", [-0.5, *[_FREE] * 4]),

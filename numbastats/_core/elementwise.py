@@ -618,8 +618,12 @@ def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset
 
 def _few(parameters, size):
     """Whether so few values of numbers are wanted that the checks of arrays would take longer than they."""
-    n = size if type(size) is int else math.prod(size) if type(size) is tuple else 1 if size is None else -1
-    return 0 < n <= _FEW and all(type(p) is float or type(p) is int for p in parameters)
+    shape = () if size is None else size if type(size) is tuple else (size,)
+    return (
+        all(type(n) is int for n in shape)
+        and 0 < math.prod(shape) <= _FEW
+        and all(type(p) is float or type(p) is int for p in parameters)
+    )
 
 
 def _draw_few(job, parameters, size, rng, dtype):
