@@ -410,7 +410,7 @@ def test_estimates():
     m, chance = found.params["mean"], found.estimate(lambda d: d.sf(5))
     assert chance.se == pytest.approx(found.se["mean"] * scipy.stats.poisson.pmf(5, m), rel=1e-4)
     assert found.estimate(lambda d: d.sf(5), "bootstrap", count=199, rng=1).se == pytest.approx(chance.se, rel=0.2)
-    with pytest.raises(ValueError, match="constant there, as quantiles of counts; use 'bootstrap'"):
+    with pytest.raises(ValueError, match="constant around it, as quantiles of counts; use 'bootstrap'"):
         found.estimate(lambda d: d.ppf(0.99))
     assert found.estimate(lambda d: d.ppf(0.99), "bootstrap", count=99, rng=1).value == found.distribution.ppf(0.99)
     profile = found.estimate(lambda d: d.sf(5), "profile", x=x)
