@@ -44,7 +44,7 @@ def test_elementwise_calls_and_draws_can_be_interrupted(run_python):
     assert run_python(INTERRUPT).split() == ["interrupted", "True", "True"] * 4
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
 def test_parts_do_not_change_results(monkeypatch, dtype):
     import numbastats as ns
 

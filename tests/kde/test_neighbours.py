@@ -58,8 +58,8 @@ def test_cross_validation_by_brute_force(d):
             assert value == pytest.approx(want, rel=1e-12)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
-@pytest.mark.parametrize("kernel", ["biweight", "triweight", "gaussian"])
+@pytest.mark.parametrize("d", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kernel", ["biweight", pytest.param("triweight", marks=pytest.mark.slow), "gaussian"])
 def test_cross_validation_with_the_kernel_itself(kernel, d):
     """Scores by brute force, and their least one; convolutions of radial kernels by quadrature over the second ball."""
     rng = np.random.default_rng(d)
