@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice
 from numbastats.distributions.kernels.masses import largest_ppf, least_isf
-from numbastats.distributions.protocol import Device, Distribution
+from numbastats.distributions.protocol import Device, Distribution, scipy_family
 
 __all__ = ["Counts"]
 
@@ -42,6 +42,7 @@ class Counts(Distribution):
     is_discrete: ClassVar[bool] = True
     loc: ClassVar[float] = 0.0
     scale: ClassVar[float] = 1.0
+    _from_zero: ClassVar[tuple[str, ...]] = ("mean",)  # parameters that may be 0
     pdf: Any = _Absent()
     logpdf: Any = _Absent()
 
@@ -50,6 +51,17 @@ class Counts(Distribution):
             mass = name.replace("pdf", "pmf")
             raise AttributeError(f"{type(self).__name__} is a distribution of counts and has no density: call {mass}", name=name)
         return super().__getattr__(name)
+
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        cls._scipy_shapes, cls._layout = cls.names, (*cls.names, "loc", "scale")
+
+    @classmethod
+    def _refusals(cls, values):
+        for name, value in values.items():
+            zero = name in cls._from_zero
+            holds = np.asarray(((value >= 0.0) if zero else (value > 0.0)) & (value < math.inf))
+            yield name, holds, f"{'>= 0' if zero else '> 0'} and finite"
 
     def _standard(self):
         return tuple(self.params)
@@ -171,13 +183,11 @@ class Counts(Distribution):
             return 0.5 * math.log(2.0 * math.pi * math.e * self.var())
         return self.expect(lambda k: -self.logpmf(k))
 
-    def _each(self, value):
-        """A number of each distribution."""
-        sets = np.broadcast_arrays(*(np.asarray(v) for v in self.params)) if self.batch_shape else ()
-        if not sets:
-            return value(self)
-        ones = (type(self)(*map(float, values)) for values in zip(*(s.flat for s in sets), strict=True))
-        return np.array([value(one) for one in ones]).reshape(self.batch_shape)
+    def _each(self, value, *others):
+        """A number of each distribution, and of other numbers that broadcast against the parameters."""
+        count, columns = len(self.params), np.broadcast_arrays(*map(np.asarray, (*self.params, *others)))
+        rows = (tuple(map(float, row)) for row in zip(*(column.flat for column in columns), strict=True))
+        return np.array([value(type(self)(*row[:count]), *row[count:]) for row in rows]).reshape(columns[0].shape)
 
     def expect(
         self,
@@ -222,11 +232,7 @@ class Counts(Distribution):
         if self._labels is not None:
             return self._labelled(self._bare().expect(func, lb=lb, ub=ub, conditional=conditional))
         low, high = (-math.inf if lb is None else real64(lb)), (math.inf if ub is None else real64(ub))
-        shape = np.broadcast_shapes(self.batch_shape, np.shape(low), np.shape(high))
-        columns = [np.broadcast_to(v, shape).flat for v in (*self.params, low, high)]
-        rows = zip(*columns, strict=True)
-        found = [type(self)(*map(float, v[:-2]))._sum(func, v[-2], v[-1], conditional) for v in rows]
-        return np.array(found).reshape(shape)[()]
+        return self._each(lambda d, low, high: d._sum(func, low, high, conditional), low, high)[()]
 
     def _sum(self, func, low, high, conditional):
         """`expect` of one distribution."""
@@ -244,9 +250,7 @@ class Counts(Distribution):
 
     def _shortfall(self, p, upper):
         """`expected_shortfall` for p inside (0, 1): the count at the end of the share counts with what the share has of it."""
-        columns = [np.broadcast_to(v, p.shape).flat for v in (*self.params, p)]
-        one = functools.partial(type(self)._shortfall_of_one, upper=upper)
-        return np.array([one(type(self)(*map(float, v[:-1])), v[-1]) for v in zip(*columns, strict=True)]).reshape(p.shape)
+        return self._each(lambda d, p: d._shortfall_of_one(p, upper), p)
 
     def _shortfall_of_one(self, p, upper):
         if any(map(math.isnan, self.params)):
@@ -289,38 +293,3 @@ class Counts(Distribution):
         0.270671
         """
         return scipy_family(type(self))(*self.params)  # type: ignore[arg-type]  # a class is hashable
-
-
-@functools.cache
-def scipy_family(cls):
-    """An instance of `rv_discrete` of a class."""
-    from scipy import stats
-
-    def allowed(self, *shapes):
-        return cls.in_domain(dict(zip(cls.names, map(np.asarray, shapes), strict=True)))
-
-    def made(shapes):
-        return cls(*(np.where(allowed(None, *shapes), shape, math.nan) for shape in shapes))
-
-    def on_k(name):
-        return lambda self, k, *shapes: getattr(made(shapes), name)(k)
-
-    def stats_of(self, *shapes, moments="mvsk"):
-        d = made(shapes)
-        return d.mean(), d.var(), d.skewness(), d.kurtosis()
-
-    def rvs_of(self, *shapes, size=None, random_state=None):
-        return made(shapes).rvs(size, rng=int.from_bytes(random_state.bytes(8), "little"), device="cpu")
-
-    methods = {f"_{name}": on_k(name) for name in ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
-    methods |= {
-        "_argcheck": allowed,
-        "_rvs": rvs_of,
-        "_stats": stats_of,
-        "_entropy": lambda self, *shapes: made(shapes).entropy(),
-        "_get_support": lambda self, *shapes: made(shapes).support(),
-        "__reduce__": lambda self: (scipy_family, (cls,)),
-        "__doc__": f"numbastats.distributions.{cls.__name__} for scipy.stats.",
-    }
-    names = ("size_" if name == "size" else name for name in cls.names)  # rvs has an argument of that name
-    return type(f"numbastats_{cls.__name__}", (stats.rv_discrete,), methods)(name=cls.family, shapes=", ".join(names))

@@ -861,16 +861,15 @@ def _inflated(s, plan, device, workers):
         more = (share - at_0) / (1.0 - at_0)
         loglik = rest.loglik + plain.n_obs * (share * np.log(share) + (1.0 - share) * np.log1p(-share))
     taken = rest.converged & (more > 0.0)
-    chosen = {
-        name: np.where(taken.reshape(taken.shape + (1,) * (getattr(plain, name).ndim - taken.ndim)), new, getattr(plain, name))
-        for name, new in (
-            *((name, getattr(rest, name)) for name in ("params", "se", "covariance", "n_iter", "status")),
-            ("loglik", loglik),
-            ("zeros", more),
-        )
-    }
-    chosen["zeros"] = np.where(taken | (plain.status >= k.FEW), chosen["zeros"], 0.0)
-    found = dataclasses.replace(plain, **chosen, free=plain.free + 1)
+
+    def chosen(name, new):
+        """The new values of the series in which there are such zeros."""
+        old = getattr(plain, name)
+        return np.where(taken.reshape(taken.shape + (1,) * (old.ndim - taken.ndim)), new, old)
+
+    fields = {name: getattr(rest, name) for name in ("params", "se", "covariance", "n_iter", "status")} | {"loglik": loglik}
+    zeros = np.where(taken, more, np.where(plain.status >= k.FEW, plain.zeros, 0.0))
+    found = dataclasses.replace(plain, **{n: chosen(n, v) for n, v in fields.items()}, zeros=zeros, free=plain.free + 1)
     _tell(plan.cls, found.status, _TEXTS)
     return found
 

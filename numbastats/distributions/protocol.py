@@ -1117,7 +1117,7 @@ def _params_type(name, names):
 
 @functools.cache
 def scipy_family(cls):
-    """An instance of `rv_continuous` of a class."""
+    """An instance of `rv_continuous` of a class, of counts one of `rv_discrete`."""
     from scipy import stats
 
     def allowed(self, *shapes):
@@ -1145,7 +1145,8 @@ def scipy_family(cls):
         lowest = {name: 0.0 if name in cls._positive else -math.inf for name in cls._scipy_shapes}
         return [_ShapeInfo(name, False, (low, math.inf), (False, False)) for name, low in lowest.items()]
 
-    methods = {f"_{name}": on_z(name) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
+    base, density = (stats.rv_discrete, "pmf") if cls.is_discrete else (stats.rv_continuous, "pdf")
+    methods = {f"_{name}": on_z(name) for name in (density, f"log{density}", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
     methods |= {
         "_argcheck": allowed,
         "_rvs": rvs_of,
@@ -1156,8 +1157,8 @@ def scipy_family(cls):
         "__reduce__": lambda self: (scipy_family, (cls,)),
         "__doc__": f"numbastats.distributions.{cls.__name__} for scipy.stats.",
     }
-    made = type(f"numbastats_{cls.__name__}", (stats.rv_continuous,), methods)
-    return made(name=cls.family, shapes=", ".join(cls._scipy_shapes) or None)
+    shapes = ("size_" if name == "size" else name for name in cls._scipy_shapes)  # rvs has an argument of that name
+    return type(f"numbastats_{cls.__name__}", (base,), methods)(name=cls.family, shapes=", ".join(shapes) or None)
 
 
 def in_double(x, out, dtype, stream, evaluate):

@@ -105,10 +105,8 @@ class Binomial(Counts):
 
     names, family = ("n", "p"), "binomial"
     aliases = ("binom",)
-    _scipy_shapes = names
     _kernels = Masses("binomial", __name__, shapes=2, cost=dict(pmf=50.0, logpmf=40.0, cdf=200.0, sf=200.0, ppf=900.0, isf=900.0))
     _known = ("n",)
-    _layout = (*names, "loc", "scale")
     _likelihood = Likelihood(
         *("binomial", _kernels, ("p",)), shapes=2, closed=True, real=(True, True), below=(0.0, 1e-12), above=(1e15, 1.0 - 1e-12)
     )

@@ -89,18 +89,12 @@ class Geometric(Counts):
     """
 
     names, family = ("mean",), "geometric"
-    _positive, _scipy_shapes = names, names
+    _positive = names
     _kernels = Masses("geometric", __name__, shapes=1, cost=dict(pmf=8.0, logpmf=3.0, cdf=8.0, sf=8.0, ppf=60.0, isf=60.0))
-    _layout = (*names, "loc", "scale")
     _likelihood = Likelihood("geometric", _kernels, names, shapes=1, closed=True, above=(1e300,))
 
     def __init__(self, mean: ArrayLike):
         self._set(mean=mean)
-
-    @classmethod
-    def _refusals(cls, values):
-        mean = values["mean"]
-        yield "mean", np.asarray((mean >= 0.0) & (mean < math.inf)), ">= 0 and finite"
 
     def _mean_var(self):
         return self.params.mean, self.params.mean * np.add(1.0, self.params.mean)

@@ -106,21 +106,14 @@ class NegativeBinomial(Counts):
 
     names, family = ("mean", "size"), "negative_binomial"
     aliases = ("nbinom",)
-    _positive, _scipy_shapes = names, names
+    _positive = names
     _kernels = Masses(
         "negative_binomial", __name__, shapes=2, cost=dict(pmf=80.0, logpmf=70.0, cdf=200.0, sf=200.0, ppf=900.0, isf=900.0)
     )
-    _layout = (*names, "loc", "scale")
     _likelihood = Likelihood("negative_binomial", _kernels, names, shapes=2, closed=True, above=(1e300, 1e7))
 
     def __init__(self, mean: ArrayLike, size: ArrayLike):
         self._set(mean=mean, size=size)
-
-    @classmethod
-    def _refusals(cls, values):
-        mean, size = values["mean"], values["size"]
-        yield "mean", np.asarray((mean >= 0.0) & (mean < math.inf)), ">= 0 and finite"
-        yield "size", np.asarray((size > 0.0) & (size < math.inf)), "> 0 and finite"
 
     def _mean_var(self):
         return self.params.mean, self.params.mean * (1.0 + np.divide(self.params.mean, self.size))

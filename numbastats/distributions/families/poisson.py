@@ -93,18 +93,12 @@ class Poisson(Counts):
     """
 
     names, family = ("mean",), "poisson"
-    _positive, _scipy_shapes = names, names
+    _positive = names
     _kernels = Masses("poisson", __name__, shapes=1, cost=dict(pmf=30.0, logpmf=25.0, ppf=600.0, isf=600.0))
-    _layout = (*names, "loc", "scale")
     _likelihood = Likelihood("poisson", _kernels, names, shapes=1, closed=True)
 
     def __init__(self, mean: ArrayLike):
         self._set(mean=mean)
-
-    @classmethod
-    def _refusals(cls, values):
-        mean = values["mean"]
-        yield "mean", np.asarray((mean >= 0.0) & (mean < math.inf)), ">= 0 and finite"
 
     def _mean_var(self):
         return self.params.mean, self.params.mean

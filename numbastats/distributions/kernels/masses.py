@@ -16,7 +16,7 @@ import numpy as np
 from numba import prange
 
 from numbastats._core.kernel import bind, device_function
-from numbastats.distributions.kernels.points import Points, of_tail, one_cpu, quantile
+from numbastats.distributions.kernels.points import FORMS, Points, exponential, of_tail, one_cpu, quantile, within
 from numbastats.scalar.bits import at
 from numbastats.scalar.counts import floor
 from numbastats.scalar.elementary import exp, log, log1p
@@ -38,16 +38,10 @@ _never = _surely = 0.0
 
 
 @device_function
-def _nearest(x, low, high):
-    x = low if x < low else x
-    return high if x > high else x
-
-
-@device_function
 def mass(x, c):
     """Probability of x, or its logarithm: `_never` for what is no count."""
     low, high = _support(c)
-    k = floor(_nearest(x, low, high))
+    k = floor(within(x, low, high))
     value = _f(k, c)
     value = value if (x == k) & (x - x == 0.0) else _never
     return value if x == x else math.nan
@@ -57,7 +51,7 @@ def mass(x, c):
 def lower_tail(x, c):
     """P(X <= x), or its logarithm."""
     low, high = _support(c)
-    value = _f(floor(_nearest(x, low, high)), c)
+    value = _f(floor(within(x, low, high)), c)
     value = _surely if x >= high else value
     return _never if x < low else value
 
@@ -66,27 +60,12 @@ def lower_tail(x, c):
 def upper_tail(x, c):
     """P(X > x), or its logarithm."""
     low, high = _support(c)
-    value = _f(floor(_nearest(x, low, high)), c)
+    value = _f(floor(within(x, low, high)), c)
     value = _never if x >= high else value
     return _surely if x < low else value
 
 
-@device_function
-def _ends(support):
-    return support
-
-
-@device_function
-def _exchanged(support):
-    return support[1], support[0]
-
-
 # --- formulas that follow from others ----------------------------------------------------------------------------
-
-
-@device_function
-def exponential(k, c):
-    return exp(_f(k, c))
 
 
 @device_function
@@ -116,11 +95,10 @@ def least_isf(below, above):
 @device_function
 def newton_step(p, by_upper, k, below, above, c):
     """By how much k is to change by Newton's method for the logarithm of the smaller tail."""
-    if below > 0.5:
-        target = p if by_upper else 1.0 - p
-        return log(above / target) * above / exp(_logpmf(k, c))
-    target = 1.0 - p if by_upper else p
-    return log(target / below) * below / exp(_logpmf(k, c))
+    upper = below > 0.5
+    tail, target = (above if upper else below), (p if by_upper == upper else 1.0 - p)
+    step = log(tail / target) * tail / exp(_logpmf(k, c))
+    return step if upper else -step
 
 
 @device_function(inline=False)
@@ -133,20 +111,19 @@ def least(p, by_upper, c):
     mean, sd, bend = _moments(c)
     z = ndtri1(p)
     z = -z if by_upper else z
-    k = _nearest(floor(_nearest(mean + sd * z + bend * (z * z - 1.0) + 0.5, low, high)), low, high)
+    k = within(floor(within(mean + sd * z + bend * (z * z - 1.0) + 0.5, low, high)), low, high)
     short, enough, reach, turn = low - 1.0, high, 1.0, 0
     while enough - short > 1.0:
         below, above = _tails(k, c)
         turn += 1
-        if k >= high or (p >= least_isf(below, above) if by_upper else p <= largest_ppf(below, above)):
-            enough = k
-            step = -_step(p, by_upper, k, below, above, c)
-            new = k - (floor(step + 0.5) if step > 1.0 else 1.0)
+        step = _step(p, by_upper, k, below, above, c)
+        reaches = k >= high or (p >= least_isf(below, above) if by_upper else p <= largest_ppf(below, above))
+        if reaches:
+            enough, step = k, -step
         else:
-            short = k
-            step = _step(p, by_upper, k, below, above, c)
-            step, reach = max(step, reach), 2.0 * reach
-            new = k + (floor(step + 0.5) if step > 1.0 else 1.0)
+            short, step, reach = k, max(step, reach), 2.0 * reach
+        step = floor(step + 0.5) if step > 1.0 else 1.0
+        new = k - step if reaches else k + step
         if not (new > short and new < enough) or turn % 4 == 0:
             new = floor(0.5 * (short + enough)) if enough < math.inf else 2.0 * k + reach
         if not (new > short and new < enough):  # neighbours in floating point
@@ -194,20 +171,12 @@ def log_mass(lo, hi, c):
     return more + log1p(-exp(less - more))
 
 
-_FORMS = {
-    "pmf": (mass, dict(_never=0.0), of_tail),
-    "logpmf": (mass, dict(_never=-math.inf), of_tail),
-    "cdf": (lower_tail, dict(_never=0.0, _surely=1.0), of_tail),
-    "sf": (upper_tail, dict(_never=0.0, _surely=1.0), of_tail),
-    "logcdf": (lower_tail, dict(_never=-math.inf, _surely=0.0), of_tail),
-    "logsf": (upper_tail, dict(_never=-math.inf, _surely=0.0), of_tail),
-    "ppf": (quantile, dict(_ends=_ends), of_tail),
-    "isf": (quantile, dict(_ends=_exchanged), of_tail),
-}
+_OF = dict(pmf=mass, logpmf=mass, cdf=lower_tail, logcdf=lower_tail, sf=upper_tail, logsf=upper_tail, ppf=quantile, isf=quantile)
+_FORMS = {name: (form, FORMS[name.replace("pmf", "pdf")][1], of_tail) for name, form in _OF.items()}  # there is no unit
 
 
 def tabulated_cpu(x, p, out):
-    """Values at counts of which a chunk has few different ones are computed once for each."""
+    """`one_cpu`, whose CUDA twin is its own, too: where a chunk has few different counts, each is computed once."""
     for k in prange((out.size + CHUNK - 1) // CHUNK):
         lo = np.int64(k) * CHUNK
         o, c, least, most = out[lo : lo + CHUNK], _constants(*p[2:]), math.inf, -math.inf

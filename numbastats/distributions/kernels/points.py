@@ -28,8 +28,10 @@ from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.loops import CHUNK
 
 __all__ = [
+    "FORMS",
     "FUNCTIONS",
     "Points",
+    "exponential",
     "half_line",
     "newton_step",
     "no_constants",
@@ -38,6 +40,7 @@ __all__ = [
     "quantile",
     "unit_interval",
     "whole_line",
+    "within",
 ]
 
 FUNCTIONS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
@@ -79,7 +82,7 @@ def unit_interval(c):
 
 
 @device_function
-def _within(z, low, high):
+def within(z, low, high):
     """The point of the support that is nearest to z; NaN stays."""
     z = low if z < low else z
     return high if z > high else z
@@ -89,7 +92,7 @@ def _within(z, low, high):
 def density(z, c):
     """Density, or its logarithm: `_never` outside the support and at infinity."""
     low, high = _support(c)
-    value = _f(_within(z, low, high), c)
+    value = _f(within(z, low, high), c)
     value = value if z - z == 0.0 else _never  # of a test for infinity LLVM makes one without a vector instruction
     value = _never if (z < low) | (z > high) else value
     return value if z == z else math.nan
@@ -99,7 +102,7 @@ def density(z, c):
 def lower_tail(z, c):
     """Distribution function, or its logarithm: `_never` below the support, `_surely` above."""
     low, high = _support(c)
-    value = _f(_within(z, low, high), c)
+    value = _f(within(z, low, high), c)
     value = _surely if z >= high else value
     return _never if z <= low else value
 
@@ -108,7 +111,7 @@ def lower_tail(z, c):
 def upper_tail(z, c):
     """Survival function, or its logarithm: `_surely` below the support, `_never` above."""
     low, high = _support(c)
-    value = _f(_within(z, low, high), c)
+    value = _f(within(z, low, high), c)
     value = _surely if z <= low else value
     return _never if z >= high else value
 
@@ -315,7 +318,7 @@ def of_score(x, loc, scale, a, b):
     return known * _first(s), known * _second(s), -known * s[0] / scale, -known * (1.0 + z * s[0]) / scale
 
 
-_FORMS = {  # of a function: what makes it one of all numbers, its values outside the support, its units
+FORMS = {  # of a function: what makes it one of all numbers, its values outside the support, its units
     "pdf": (density, dict(_never=0.0), of_density),
     "logpdf": (density, dict(_never=-math.inf), of_log_density),
     "cdf": (lower_tail, dict(_never=0.0, _surely=1.0), of_tail),
@@ -439,7 +442,7 @@ class Points:
         made of the formula's.
     """
 
-    functions, density, forms = FUNCTIONS, "logpdf", _FORMS
+    functions, density, forms = FUNCTIONS, "logpdf", FORMS
     log_mass = staticmethod(log_mass)
 
     def __init__(self, name, formulas, shapes, cost=None, scored=True):
