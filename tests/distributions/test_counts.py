@@ -257,6 +257,9 @@ def test_what_counts_do_not_have():
         Poisson(1e15).ppf(0.5, method="table")
     with pytest.raises(ValueError, match="terms, more than"):
         Poisson(1e15).expect()
+    with pytest.raises(ValueError, match="terms, more than"):
+        NegativeBinomial(1e8, 0.5).entropy()  # far from normal
+    assert Geometric(1e9).entropy() == pytest.approx(1.0 + np.log(1e9), rel=1e-9)
     assert Poisson(1e15).entropy() == pytest.approx(0.5 * np.log(2.0 * np.pi * np.e * 1e15))
 
 

@@ -104,5 +104,9 @@ class Geometric(Counts):
         var = mean * (1.0 + mean)
         return (1.0 + 2.0 * mean) / np.sqrt(var), 6.0 + 1.0 / var
 
+    def _entropy_of_one(self):
+        mean = self.params.mean
+        return math.log1p(mean) + mean * math.log1p(1.0 / mean) if mean > 0.0 else 0.0 * mean
+
     def _draws(self, shape, options):
         return random.geometric(np.divide(1.0, np.add(1.0, self.params.mean)), shape, **options) - 1

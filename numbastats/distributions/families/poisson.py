@@ -77,8 +77,8 @@ class Poisson(Counts):
     Notes
     -----
     Probabilities are written in the deviance, so that large means lose no digits; tails are those of the gamma distribution.
-    Relative errors observed for means from 1e-3 to 1e6 against 40 digits: 5e-15 (probabilities within ten standard deviations),
-    1e-13 (tails down to 1e-250).
+    Relative errors observed for means from 1e-3 to 1e3 against 60 digits, from 8 standard deviations below the mean to 12 above:
+    9e-15 (probabilities), 8e-15 (tails).
 
     References
     ----------
