@@ -1,0 +1,33 @@
+"""The pictures at the heads of the documentation's pages are those that the code of the pages draws."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+SPEC = importlib.util.spec_from_file_location("make_pictures", DOCS / "make_pictures.py")
+MAKE = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(MAKE)
+DRAWN = {page.relative_to(DOCS).with_suffix("").as_posix(): (name, code) for page, name, code in MAKE.pictures()}
+
+
+@pytest.mark.parametrize("page", DRAWN)
+def test_is_of_this_code(page):
+    """Else `python docs/make_pictures.py` draws it anew."""
+    name, code = DRAWN[page]
+    assert MAKE.digest(code) in (DOCS / "images" / name).read_text(encoding="utf-8")
+
+
+def test_every_one_is_shown():
+    names = [name for name, _ in DRAWN.values()]
+    assert len(set(names)) == len(names)
+    assert {path.name for path in (DOCS / "images").glob("*.svg")} == {"logo.svg", *names}
+
+
+def test_draws(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("sys.argv", ["make_pictures.py", "--output", str(tmp_path), "lifetimes"])
+    MAKE.main()
+    made = (tmp_path / "lifetimes.svg").read_text(encoding="utf-8")
+    assert made.count("<path") > 10 and MAKE.digest(DRAWN["lifetimes"][1]) in made
