@@ -75,6 +75,11 @@ def main():
             wrong.append(f"{name}: the top bar is {page.top}")
         if name not in WITHOUT_SIDEBAR and file.name != TIMES and not page.sidebar:
             wrong.append(f"{name}: an empty sidebar")
+        if file.parent.name == "rooms" and not page.pictures:
+            wrong.append(f"{name}: no picture at its head")
+        if "auto_examples" not in file.parts:  # scripts, as wide as they are in the repository
+            wide = {line for code in page.code for line in code.splitlines() if len(line) > WIDTH}
+            wrong += [f"{name}: code of {len(line)} characters: {line}" for line in sorted(wide)]
         for link in page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:

@@ -59,6 +59,23 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True  # what is copied has neither prompts nor output
 
+PAPERS = {
+    f"plot_{name}.py"
+    for name in "bayes_probit kde_speed mixture_tables quantile_kernels quantile_recycle stable_density stable_fit".split()
+}
+
+
+class PapersLast:
+    """Order of the gallery."""
+
+    def __init__(self, src_dir):
+        pass
+
+    def __call__(self, filename):
+        """The key of a script."""
+        return (filename in PAPERS, filename)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "auto_examples",
@@ -66,6 +83,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "within_subsection_order": PapersLast,
 }
 
 ROOMS = "stable kde kde.bandwidth bayes mixture quantile distributions random interop config testing".split()
@@ -92,6 +110,7 @@ def title_examples(app, docname, source):
         head, body = source[0].split(".py:\n\n", 1)
         text, code = body.split(".. GENERATED FROM", 1)
         first, rest = text.lstrip().replace("|", r"\|").split("\n", 1)
+        first = first.rstrip(".")
         source[0] = f"{head}.py:\n\n{first}\n{'=' * len(first)}\n{rest}.. GENERATED FROM{code}"
 
 

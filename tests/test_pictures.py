@@ -1,6 +1,7 @@
 """The pictures at the heads of the documentation's pages are those that the code of the pages draws."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,12 @@ SPEC = importlib.util.spec_from_file_location("make_pictures", DOCS / "make_pict
 MAKE = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(MAKE)
 DRAWN = {page.relative_to(DOCS).with_suffix("").as_posix(): (name, code) for page, name, code in MAKE.pictures()}
+
+
+def listed(caption):
+    """The pages of a part of the user guide."""
+    text = (DOCS / "guide.md").read_text(encoding="utf-8")
+    return re.search(rf":caption: {caption}\n:maxdepth: 1\n\n(.*?)\n```", text, re.S)[1].split()
 
 
 @pytest.mark.parametrize("page", DRAWN)
@@ -31,3 +38,8 @@ def test_draws(tmp_path, monkeypatch):
     MAKE.main()
     made = (tmp_path / "lifetimes.svg").read_text(encoding="utf-8")
     assert made.count("<path") > 10 and MAKE.digest(DRAWN["lifetimes"][1]) in made
+
+
+@pytest.mark.parametrize("page", listed("Sub-packages"))
+def test_sub_packages_have_one(page):
+    assert page in DRAWN
