@@ -1,4 +1,6 @@
-"""Kernel density on a grid against SciPy, scikit-learn and KDEpy: the same answer, times and errors.
+"""A density on a grid.
+
+Against SciPy, scikit-learn and KDEpy: the same answer, times and errors.
 
     python examples/plot_kde_grid.py [--output FOLDER]
 

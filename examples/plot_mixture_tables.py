@@ -1,4 +1,6 @@
-"""The timing tables of the bulkem report (Howson 2015, sections 4.1 and 4.2), beside the report's own figures.
+"""Mixtures: the report's tables.
+
+The timing tables of the bulkem report (Howson 2015, sections 4.1 and 4.2), beside the report's own figures.
 
     python examples/plot_mixture_tables.py --output FOLDER
 

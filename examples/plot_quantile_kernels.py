@@ -1,4 +1,6 @@
-"""Tables 1 and 2 of the paper, and its precision figures: normal quantile kernels and what they compete with.
+"""Normal quantiles: the paper's tables.
+
+Tables 1 and 2 of the paper, and its precision figures: normal quantile kernels and what they compete with.
 
 W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011). Our kernels and the peers of the paper's tables (Acklam 2003;
 the same with one Halley step; Wichura's AS241, 1988; Giles 2011; the library's own function) are timed in turn on one thread
