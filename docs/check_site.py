@@ -75,7 +75,7 @@ def main():
             wrong.append(f"{name}: the top bar is {page.top}")
         if name not in WITHOUT_SIDEBAR and file.name != TIMES and not page.sidebar:
             wrong.append(f"{name}: an empty sidebar")
-        if file.parent.name == "rooms" and not page.pictures:
+        if file.parent.name == "subpackages" and not page.pictures:
             wrong.append(f"{name}: no picture at its head")
         if "auto_examples" not in file.parts:  # scripts, as wide as they are in the repository
             wide = {line for code in page.code for line in code.splitlines() if len(line) > WIDTH}

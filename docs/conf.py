@@ -86,13 +86,13 @@ sphinx_gallery_conf = {
     "within_subsection_order": PapersLast,
 }
 
-ROOMS = "stable kde kde.bandwidth bayes mixture quantile distributions random interop config testing".split()
+PACKAGES = "stable kde kde.bandwidth bayes mixture quantile distributions random interop config testing".split()
 SCALARS = "elementary special normal incomplete bessel samplers counts philox hyperbolic tables".split()
 
 
 def write_api():
     """One page for each module: its docstring and a table of its public names, each with a page of its own."""
-    for name in ("", *ROOMS, "scalar", *(f"scalar.{module}" for module in SCALARS)):
+    for name in ("", *PACKAGES, "scalar", *(f"scalar.{module}" for module in SCALARS)):
         full = f"numbastats.{name}".rstrip(".")
         module = importlib.import_module(full)
         names = [n for n in module.__all__ if not inspect.ismodule(getattr(module, n))]

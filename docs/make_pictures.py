@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```(pycon|python)\n(.*?)^```$", re.M | re.S)
 
 def pictures():
     """Pages that have a picture: path, name of the picture, code that draws it."""
-    for page in sorted([*HERE.glob("*.md"), *HERE.glob("rooms/*.md")]):
+    for page in sorted([*HERE.glob("*.md"), *HERE.glob("subpackages/*.md")]):
         text = page.read_text(encoding="utf-8")
         if named := PICTURE.search(text):
             yield page, named[1], _code(page, text)

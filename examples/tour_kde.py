@@ -68,9 +68,9 @@ def run(rows, folder):
         panel.plot(*groups[name].T, ".", ms=2, color=colour, label=name)
     odds = share["benign"] * densities["benign"] - share["malignant"] * densities["malignant"]
     total = sum(share[name] * f for name, f in densities.items())
-    where = total > ns.kde.hdr_levels(total, 0.99, cell=cell)  # beyond, single tumours decide
+    where = total > ns.kde.hdr_levels(total, 0.95, cell=cell)  # beyond, single tumours decide
     panel.contour(axes[0], axes[1], np.where(where, odds, np.nan).T, levels=[0], colors="k", linewidths=1.5)
-    panel.set(xlabel="mean radius of nuclei", ylabel="mean texture (sd of grey levels)", title="black: equal odds of both")
+    panel.set(xlabel="mean radius of nuclei", ylabel="mean texture (sd of grey levels)", title="569 tumours; black: equal odds")
     panel.legend(frameon=False)
     figure.savefig(folder / "tour_kde.png", dpi=120)
     plt.close(figure)

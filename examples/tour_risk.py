@@ -75,12 +75,12 @@ def run(rows, folder):
         text = ", ".join(f"{name} {v:.2f} +- {e:.2f}" for name, v, e in zip(("VaR 99 %", "ES 97.5 %"), at, error, strict=True))
         label = f"t, df {fit.params['df']:.1f}" if name == "t" else name
         rows.append((f"10-day loss in %, {label} (log L {fit.loglik:.0f})", text, seconds, other, ratio))
-        bins = np.linspace(-20, 40, 121)
+        bins = np.linspace(-100, 100, 401)
         per_unit = np.full(loss.size, 1.0 / (loss.size * (bins[1] - bins[0])))  # of all scenarios, also of those beyond the plot
         axes[1].hist(loss, bins=bins, weights=per_unit, histtype="step", log=True, label=name)
     ns.plot.tail(x, {name: fit.distribution for name, fit in fitted_distributions().items()}, side="lower", ax=axes[0])
     axes[0].set(xlabel="daily loss, %", ylabel="share of days with a larger loss", xlim=(0.3, 30), ylim=(2e-5, 1))
-    axes[1].set(xlabel="ten-day loss, % (left of 0: gains)", ylabel="density")
+    axes[1].set(xlabel="ten-day loss, % (left of 0: gains)", ylabel="density", xlim=(-25, 45), ylim=(1e-6, 0.3))
     axes[1].legend(frameon=False)
     figure.suptitle(f"S&P 500, {x.size:,} days; ten days by {z.size:,} recycled normal draws")
     figure.savefig(folder / "tour_risk.png", dpi=120)
