@@ -1,4 +1,4 @@
-"""The pictures at the heads of the documentation's pages are those that the code of the pages draws."""
+"""The pictures at the heads of the documentation's pages are those that the code of the pages draws; titles of the gallery."""
 
 import importlib.util
 import re
@@ -38,6 +38,12 @@ def test_draws(tmp_path, monkeypatch):
     MAKE.main()
     made = (tmp_path / "lifetimes.svg").read_text(encoding="utf-8")
     assert made.count("<path") > 10 and MAKE.digest(DRAWN["lifetimes"][1]) in made
+
+
+@pytest.mark.parametrize("script", [*(DOCS.parent / "examples").glob("plot_*.py"), DOCS.parent / "examples" / "tour.py"])
+def test_titles_of_the_gallery_are_short(script):
+    title = script.read_text(encoding="utf-8").partition("\n")[0].strip('"')
+    assert title.endswith(".") and len(title.split()) <= 6
 
 
 @pytest.mark.parametrize("page", listed("Sub-packages"))
