@@ -48,6 +48,7 @@ numpydoc_show_class_members = False  # the template of classes lists methods
 html_theme = "pydata_sphinx_theme"
 html_title = "numbastats"
 html_static_path = ["images"]
+html_css_files = ["pages.css"]
 html_favicon = html_logo = "images/logo.svg"
 html_theme_options = {
     "logo": {"text": f"numbastats {release}"},
@@ -114,6 +115,12 @@ def title_examples(app, docname, source):
         source[0] = f"{head}.py:\n\n{first}\n{'=' * len(first)}\n{rest}.. GENERATED FROM{code}"
 
 
+def close_blocks(app, docname, source):
+    """Drop the empty line that a doctest needs before the end of a block of Markdown."""
+    if app.env.doc2path(docname).endswith(".md"):
+        source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def escape_bars(app, what, name, obj, options, lines):
     """Bars in docstrings are absolute values, not substitutions."""
     for i, line in enumerate(lines):
@@ -126,6 +133,7 @@ def setup(app):
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before numpydoc's, of 500
     app.connect("source-read", title_examples)
+    app.connect("source-read", close_blocks)
 
 
 write_api()
