@@ -1,4 +1,4 @@
-"""Quantile tables of a distribution: built from its density, certified, evaluated on the CPU and on CUDA."""
+"""Quantile tables of a distribution: built from its density, their error measured, evaluated on the CPU and on CUDA."""
 
 from __future__ import annotations
 
