@@ -111,10 +111,10 @@ def define(
     Fits climb the likelihood as those of `fit`, from three starts by the quartiles of the data. Free are the shapes, the scale
     of a density on the whole or a half line, and the location of one on the whole line; `fixed` says otherwise.
 
-    Without `cdf` tails and quantiles are those of tables with a measured error, which take 20 to 100 ms a set of parameters, and
-    are kept; relative errors of 1e-12 where `logpdf` has them, of 1e-9 in tails below 1e-200. The logarithms of tails are computed on
-    the host. Moments are integrals by `Distribution.expect`. What is compiled
-    stays in the process: the disk cache knows the library's own functions alone.
+    Without `cdf` tails and quantiles are those of tables with a measured error, which take 20 to 100 ms a set of parameters,
+    and are kept; relative errors of 1e-12 where `logpdf` has them, of 1e-9 in tails below 1e-200. The logarithms of tails are
+    computed on the host. Moments are integrals by `Distribution.expect`. What is compiled stays in the process: the disk cache
+    knows the library's own functions alone.
 
     Examples
     --------
