@@ -117,7 +117,7 @@ def title_examples(app, docname, source):
 
 def close_blocks(app, docname, source):
     """Drop the empty line that a doctest needs before the end of a block of Markdown."""
-    if app.env.doc2path(docname).endswith(".md"):
+    if os.fspath(app.env.doc2path(docname)).endswith(".md"):
         source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
