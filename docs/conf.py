@@ -84,6 +84,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "remove_config_comments": True,
     "within_subsection_order": PapersLast,
 }
 

@@ -21,6 +21,7 @@ from tour_kernels import KERNELS
 
 import numbastats as ns
 
+# sphinx_gallery_thumbnail_path = "images/tour.png"
 FONT = 14  # of the plots, which are half as large in the overview
 PARTS = ("normality", "risk", "stable", "kde", "mixture", "bayes")
 WIDTHS = 50, 60
