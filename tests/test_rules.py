@@ -65,6 +65,7 @@ CORE_FILES = {
     "device.py",
     "edf.py",
     "elementwise.py",
+    "options.py",
     "errors.py",
     "estimator.py",
     "groups.py",
