@@ -38,6 +38,7 @@ from numbastats.mixture.results import ComponentsFit, LikelihoodRatio, MixtureBa
 __all__ = ["fit", "fit_many", "likelihood_ratio"]
 
 Family: TypeAlias = str | type | tuple[Any, Any] | list[Any] | None
+CONSTRAINTS = ("equal", "fixed_weights")  # of the free parameters, which families with passes of their own here do not have
 Number: TypeAlias = int | Sequence[int]
 
 
@@ -280,18 +281,21 @@ def fit(
     family : str, type, tuple or list
         Required: one of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
         fits, also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
-        ``("student_t", {"df": 4})``; or a list of K of them, one for each component, as ``["normal", "uniform"]``.
+        ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or a
+        list of K of them, one for each component, as ``["normal", "uniform"]``.
     errors : {"raise", "status"}
         Whether data that cannot be fitted (statuses 5 to 8) raise ValueError or come back with the status.
     weights : array_like, shape (n,), optional
     **options
         Those of `fit_many`, but for `keep_starts`; `init_params` may have shape (R, 3, K). For distributions that are no families
-        of `fit_many`: n_init (24), tol, max_iter, min_sd_ratio, min_count, criterion, se, rng and workers.
+        of `fit_many`, and with constraints: n_init (24), tol, max_iter, min_sd_ratio, min_count, criterion, se, rng, workers, and
+        the constraints: `equal`, the names of parameters that all components share, as ``"scale"`` for equal variances of normal
+        ones, ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
 
     Returns
     -------
     MixtureFit or ComponentsFit
-        A `ComponentsFit` where `family` names distributions that are no families of `fit_many`.
+        A `ComponentsFit` where `family` names distributions that are no families of `fit_many`, or there are constraints.
 
     Raises
     ------
@@ -312,6 +316,11 @@ def fit(
     ``("uniform", {"loc": 0, "scale": 10})``, and count for no parameters: noise. The Laplace density has a cusp, so that its fits
     end with status 2 at best.
 
+    Constraints are those of the distributions' own parameters: `equal` binds the components that have a parameter which is not
+    fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
+    constraints. With `fixed_weights` the components come in their order. In the M-step equal parameters are pooled where that
+    is likelier, and move by the score and information of the complete data otherwise.
+
     References
     ----------
     K. Lange, "A gradient algorithm locally equivalent to the EM algorithm", Journal of the Royal Statistical Society B 57
@@ -330,13 +339,19 @@ def fit(
     >>> result = ns.mixture.fit(x, 2, family=["normal", "uniform"], rng=0)
     >>> result.weights.round(1).tolist(), result.parameters["scale"].round().tolist(), result.status
     ([0.8, 0.2], [1.0, 20.0], 0)
+    >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(2, 1, 300)])
+    >>> result = ns.mixture.fit(x, 2, family="normal", equal="scale", rng=0)
+    >>> result.n_free, result.parameters["scale"].round(1).tolist()
+    (4, [1.1, 1.1])
     """
     choice("errors", errors, ("raise", "status"))
     rows_alike(x, weights, ("x", "weights"))
     x = one_data_set(x)
+    bound = {name: value for name, value in options.items() if name in CONSTRAINTS and value is not None}
+    options = {name: value for name, value in options.items() if name not in CONSTRAINTS} | bound
     if options.get("keep_starts"):
         raise ValueError("the fit of one data set holds no starts; use fit_many([x], keep_starts=True).starts")
-    if names_distributions(family):
+    if names_distributions(family) or bound:
         from numbastats.mixture.components import fitted
 
         found: ComponentsFit = fitted(x, n_components, family, weights, options)

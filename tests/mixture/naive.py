@@ -106,3 +106,17 @@ def scipy_law(family, m, p):
         "maxwell": lambda: st.maxwell(scale=math.sqrt(m / 3)),
         "half_normal": lambda: st.halfnorm(scale=math.sqrt(m)),
     }[family]()
+
+
+def tied_em(x, share, means, passes=3000):
+    """EM of two normal components with one variance: weights, means, variance and log-likelihood."""
+    x, w, m = np.asarray(x, float), np.array([share, 1.0 - share]), np.array(means, float)
+    v = np.var(x)
+    for _ in range(passes):
+        f = w * np.exp(-0.5 * (x[:, None] - m) ** 2 / v) / np.sqrt(2.0 * np.pi * v)
+        total = f.sum(axis=1)
+        r = f / total[:, None]
+        w, m = r.mean(axis=0), (r * x[:, None]).sum(axis=0) / r.sum(axis=0)
+        v = (r * (x[:, None] - m) ** 2).sum() / x.size
+    f = w * np.exp(-0.5 * (x[:, None] - m) ** 2 / v) / np.sqrt(2.0 * np.pi * v)
+    return w, m, v, np.log(f.sum(axis=1)).sum()

@@ -11,8 +11,10 @@ import scipy.optimize
 import scipy.stats
 
 from numbastats import distributions, mixture
-from numbastats.mixture.components import Model, parts_of_family
+from numbastats.mixture.components import Model
+from numbastats.mixture.constraints import design_of
 from numbastats.mixture.families import FAMILIES, Name
+from tests.mixture import naive
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,7 @@ def test_a_users_density(two, fitted):
 
 def test_the_loglik_never_falls(two):
     for family in ("logistic", ["student_t", "gumbel"]):
-        model = Model(parts_of_family(family, 2, two), np.sort(two), np.ones(two.size), 1)
+        model = Model(design_of(family, 2, two), np.sort(two), np.ones(two.size), 1)
         shares = np.random.default_rng(3).dirichlet([1.0, 1.0], two.size).T[None]
         state, before = model.maximisation(shares), -math.inf
         for _ in range(40):
@@ -109,6 +111,106 @@ def test_fixed_parameters_stay(two):
     f, g = scipy.stats.norm.pdf(two, -2), scipy.stats.norm.pdf(two, 3)
     share = scipy.optimize.brentq(lambda w: np.sum((f - g) / (w * f + (1 - w) * g)), 0.01, 0.99, xtol=1e-13)
     assert known.n_free == 1 and known.weights[0] == pytest.approx(share, rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    rng = np.random.default_rng(4)
+    return np.concatenate([rng.normal(-2.0, 0.8, 300), rng.normal(1.0, 0.8, 200)])
+
+
+def test_equal_variances(overlapping):
+    x = overlapping
+    found = mixture.fit(x, 2, family="normal", equal="scale", se=True, rng=0)
+    w, m, v, loglik = naive.tied_em(x, 0.5, [-1.0, 0.5])
+    assert found.status == 0 and found.n_free == 4 and abs(found.loglik - loglik) < 1e-9
+    np.testing.assert_allclose(found.weights, w, rtol=1e-6)
+    np.testing.assert_allclose(found.parameters["loc"], m, rtol=1e-6)
+    np.testing.assert_allclose(found.parameters["scale"], math.sqrt(v), rtol=1e-6)
+    assert found.bic == pytest.approx(4 * math.log(500) - 2 * loglik) and found.aic == pytest.approx(8 - 2 * loglik)
+    free = mixture.fit(x, 2, family="normal", rng=0)
+    assert free.loglik > found.loglik and len(set(found.parameters["scale"])) == 1
+    model = mixture.Mixture(2, family="normal", equal=("scale",), rng=0).fit(x)
+    assert model.loglik_ == found.loglik and model.bic(x) == pytest.approx(found.bic)
+
+
+def _minus_logistic(p, x):
+    """Of two logistic components with one scale, by SciPy: logit of the weight, two places, log scale."""
+    share, s = 1.0 / (1.0 + math.exp(-p[0])), math.exp(p[3])
+    f = share * scipy.stats.logistic.pdf(x, p[1], s) + (1.0 - share) * scipy.stats.logistic.pdf(x, p[2], s)
+    return -np.log(f).sum()
+
+
+def test_equal_scales_against_a_general_minimiser(two):
+    found = mixture.fit(two, 2, family="logistic", equal=["scale"], se=True, rng=0)
+    best = scipy.optimize.minimize(_minus_logistic, [0.0, -2.0, 3.0, -0.5], (two,), method="BFGS", options={"gtol": 1e-6})
+    assert found.status == 0 and found.n_free == 4 and abs(found.loglik + best.fun) < 1e-7
+    np.testing.assert_allclose(found.parameters["loc"], best.x[1:3], rtol=1e-5)
+    h = 1e-3 * np.eye(4)
+    H = [
+        [sum(a * b * _minus_logistic(best.x + a * i + b * j, two) for a in (1, -1) for b in (1, -1)) / 4e-6 for j in h] for i in h
+    ]
+    share, errors = found.weights[0], np.sqrt(np.diagonal(np.linalg.inv(H)))
+    errors *= [share * (1.0 - share), 1.0, 1.0, found.parameters["scale"][0]]
+    np.testing.assert_allclose([found.se["weights"][0], *found.se["loc"], found.se["scale"][0]], errors, rtol=1e-4)
+    assert found.se["scale"][0] == found.se["scale"][1]
+
+
+def test_fixed_weights(overlapping):
+    x = overlapping
+    found = mixture.fit(x, 2, family="normal", fixed_weights=[2, 1], se=True, rng=0)
+
+    def minus_loglik(p):
+        return -np.log(scipy.stats.norm.pdf(x, p[0], math.exp(p[2])) * 2 + scipy.stats.norm.pdf(x, p[1], math.exp(p[3]))).sum()
+
+    best = scipy.optimize.minimize(minus_loglik, [-2.0, 1.0, 0.0, 0.0], method="BFGS", options={"gtol": 1e-6})
+    assert found.status == 0 and found.n_free == 4
+    assert found.loglik == pytest.approx(-best.fun - 500 * math.log(3.0), abs=1e-7)
+    np.testing.assert_allclose(found.parameters["loc"], best.x[:2], rtol=1e-5)
+    assert found.weights.tolist() == [2 / 3, 1 / 3] and found.se["weights"].tolist() == [0.0, 0.0]
+    mirrored = mixture.fit(x, 2, family="normal", fixed_weights=[1, 2], rng=0)  # in the order of the weights
+    np.testing.assert_allclose(mirrored.parameters["loc"][::-1], found.parameters["loc"], rtol=1e-5)
+    halves = mixture.fit(x, 2, family="normal", equal=("scale", "weights"), rng=0)
+    assert halves.n_free == 3 and halves.weights.tolist() == [0.5, 0.5] and halves.status == 0
+
+
+def test_fixed_centres(overlapping):
+    found = mixture.fit(overlapping, 2, family=("normal", {"loc": [1.0, -2.0]}), equal="scale", se=True, rng=0)
+    best = scipy.optimize.minimize(
+        lambda p: (
+            -np.log(
+                p[0] * scipy.stats.norm.pdf(overlapping, 1.0, p[1]) + (1 - p[0]) * scipy.stats.norm.pdf(overlapping, -2.0, p[1])
+            ).sum()
+        ),
+        [0.5, 1.0],
+        method="Nelder-Mead",
+        options={"xatol": 1e-9, "fatol": 1e-10},
+    )
+    assert found.status == 0 and found.n_free == 2 and found.loglik == pytest.approx(-best.fun, abs=1e-8)
+    np.testing.assert_allclose([found.weights[0], found.parameters["scale"][0]], best.x, rtol=1e-6)
+    assert found.parameters["loc"].tolist() == [1.0, -2.0] and found.se["loc"].tolist() == [0.0, 0.0]
+    some = mixture.fit(overlapping, 2, family=("normal", {"loc": [None, -2.0]}), rng=0)
+    assert some.n_free == 4 and some.parameters["loc"][1] == -2.0 and some.parameters["loc"][0] != 1.0
+
+
+def test_one_centre_of_two_scales():
+    rng = np.random.default_rng(7)
+    x = np.concatenate([rng.normal(0.3, 1.0, 600), rng.normal(0.3, 5.0, 200)])
+    found = mixture.fit(x, 2, family="normal", equal="loc", rng=0)
+    free = mixture.fit(x, 2, family=["normal"] * 2, rng=0)
+    assert found.status == 0 and found.n_free == 4 and free.loglik - 2.0 < found.loglik < free.loglik
+    with pytest.raises(ValueError, match="takes 'weights' and free parameters of at least two, here of 'loc', 'scale'"):
+        mixture.fit(x, 2, family=["normal", "uniform"], equal="scale")
+    for options, error, message in (
+        ({"equal": 3}, TypeError, "names of parameters"),
+        ({"equal": "weights", "fixed_weights": [1, 2]}, ValueError, "use one of them"),
+        ({"fixed_weights": [0.0, 1.0]}, ValueError, "2 numbers above 0"),
+        ({"fixed_weights": [0.2, 0.8], "n_components": (1, 2)}, ValueError, "pass n_components=2"),
+        ({"family": "poisson", "equal": "mean"}, ValueError, "one of counts"),
+        ({"family": ("normal", {"loc": [1.0, 2.0, 3.0]})}, ValueError, "a number, or 2, one a component"),
+    ):
+        with pytest.raises(error, match=message):
+            mixture.fit(x, **({"n_components": 2, "family": "normal"} | options))
 
 
 def test_number_of_components_by_a_criterion(two):
