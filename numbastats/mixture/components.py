@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numbastats._core.checks import warn_of_shares
-from numbastats._core.parallel import is_executor, worker_count
+from numbastats._core.parallel import mapped
 from numbastats._core.random import normalise_rng
-from numbastats.mixture.arguments import Status, fit_options, numbers_of_components, weighted_values
+from numbastats.mixture.arguments import Status, fit_options, numbers_of_components, threads_or_pool
 from numbastats.mixture.constraints import design_of
 from numbastats.mixture.results import ComponentsFit
 from numbastats.mixture.selection import NARROW, beyond_chance
 
-__all__ = ["fitted"]
+__all__ = ["chosen", "fit_sets"]
 
 FEWEST = 1e-8  # eigenvalue of a certificate, in units of the complete data's information
 _FLAT = 1e-14  # information of one value, below which the likelihood does not depend on a parameter
@@ -26,6 +27,8 @@ _ROWS = 1 << 22  # numbers of an array that is made at a time
 _NOTHING = 1e-13  # responsibilities that keep no value within a component's support
 _SERIAL = 20_000  # values up to which threads take longer to begin than densities to compute
 _CELLS = 1024  # values of the short runs
+_PLACES, _HALVES = 24, (0.25, 0.12, 0.06, 0.03, 0.015)  # of runs that new components are fitted to: middles, half lengths
+_REFITS = 6  # of them, the first among them
 _KEPT, _CLIMBED = 8, 3  # of the starts, after some passes, and at the end of the short run
 _STILL = (
     "EM stands still, but this is no certified maximum: a redundant component, parameters at their limits, or a density without "
@@ -395,6 +398,97 @@ def _best(loglik, count):
     return np.array(picks, np.int64)
 
 
+# -- one component more ---------------------------------------------------------------------------------------------
+
+
+def _windows(n):
+    """Indicators (C, n) of runs of n ascending values, of several lengths about several middles, and of all but the middle."""
+    at = (np.arange(n) + 0.5) / n
+    middles = (np.arange(_PLACES) + 0.5) / _PLACES
+    runs = [np.abs(at - m) <= h for h in _HALVES for m in middles]
+    return np.array(runs + [~run for run in runs[:_PLACES:4]], float)
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
+def _line_search(excess, w):
+    """The share (C,) of each new component that adds most to the log-likelihood, which is concave in it, and the gain.
+
+    `excess` (C, n) is the component's density over the mixture's, less 1.
+    """
+    low, high = np.zeros(len(excess)), np.ones(len(excess))
+    for _ in range(30):
+        share = 0.5 * (low + high)
+        up = (excess / (1.0 + share[:, None] * excess)) @ w > 0.0
+        low, high = np.where(up, share, low), np.where(up, high, share)
+    return low, np.log1p(low[:, None] * excess) @ w
+
+
+def insertions(model, state, o):
+    """The largest gain by an admissible component beside those of a mixture, and the mixtures with the best of them.
+
+    Candidates are fits to runs of at most `_CELLS` middle values, and what EM makes of the best of them, the others as they are.
+    """
+    design = model.design
+    if design.weights is not None and len(model.parts) > 1:
+        return math.nan, []
+    small, found = Model(design, *_cells(model.x, model.w), model.workers), []
+    for k in (members[0] for members in model.alike if model.parts[members[0]].free):
+        mass, pool = _windows(small.x.size), None
+        for _ in range(_REFITS):
+            theta, there = model.parts[k](small.x, mass * small.w, model.workers)
+            theta |= {name: np.full(there.size, state.thetas[k][name][0]) for name in design.equal if name in theta}
+            new = _gains(small, state, k, {name: v[there] for name, v in theta.items()}, o)
+            pool = new if pool is None else pool.beside(new)
+            pool = pool.of(_best(pool.gain, _KEPT))
+            mass = pool.own
+            if not pool.gain.size:
+                break
+        whole = _gains(model, state, k, pool.theta, o)
+        whole = whole.of(_best(whole.gain, 2))
+        found += [
+            (g, s, {n: v[[i]] for n, v in whole.theta.items()})
+            for i, (g, s) in enumerate(zip(whole.gain, whole.share, strict=True))
+        ]
+    found.sort(key=lambda one: -one[0])
+    begun = [(np.append(state.weights[0] * (1.0 - share), share)[None], [*state.thetas, theta]) for _, share, theta in found[:2]]
+    return max((gain for gain, *_ in found), default=0.0), begun
+
+
+class Gains(NamedTuple):
+    """New components that raise the log-likelihood: by how much, with which shares, responsibilities (C, n) and parameters."""
+
+    gain: NDArray
+    share: NDArray
+    own: NDArray
+    theta: dict
+
+    def of(self, rows):
+        """Some of the components."""
+        return Gains(self.gain[rows], self.share[rows], self.own[rows], {name: v[rows] for name, v in self.theta.items()})
+
+    def beside(self, other):
+        """These and others."""
+        theta = {name: np.append(v, other.theta[name]) for name, v in self.theta.items()}
+        arrays = (np.concatenate(pair) for pair in zip(self[:3], other[:3], strict=True))
+        return Gains(*arrays, theta)
+
+
+def _gains(model, state, k, theta, o):
+    """New components like component k that are admissible and gain anything."""
+    logs = model.state(state.weights, state.thetas).logs[0]
+    top = logs.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mixture = top + np.log(state.weights[0] @ np.exp(logs - top))
+        excess = np.expm1(np.minimum(model.logs(k, theta) - mixture, 690.0))
+        share, gain = _line_search(excess, model.w)
+        own = share[:, None] * (1.0 + excess)
+        own /= own + (1.0 - share)[:, None]
+        count, _, sd = (a[:, 0] for a in model.spread(own[:, None]))
+    narrowest = (NARROW if o.min_sd_ratio is None else o.min_sd_ratio) * model.spread(np.ones((1, 1, model.x.size)))[2][0, 0]
+    keeps = np.isfinite(own).all(axis=1) & (gain > 0.0) & (share < 1.0) & (count >= o.min_count) & (sd >= narrowest)
+    return Gains(gain, share, own, theta).of(keeps)
+
+
 # -- fits -------------------------------------------------------------------------------------------------------------
 
 
@@ -427,33 +521,83 @@ def _options_of(options):
                 f"{', '.join(_Options._fields)}"
             )
     o = _Options(**{name: value for name, value in options.items() if name not in others})
-    if is_executor(o.workers):
-        raise TypeError("workers is an executor; a fit of one mixture of distributions takes a number of threads")
-    worker_count(o.workers)
     fit_options("newton", "portfolio", o.n_init, o.tol, o.max_iter, None, o.min_sd_ratio, o.min_count, o.criterion, "double")
     return o
 
 
-def fitted(x, n_components, family, weights, options):
-    """The mixture of distributions fitted to one data set."""
+class Job(NamedTuple):
+    """Fits of data sets with each of some numbers of components."""
+
+    family: Any
+    o: _Options
+    key: int
+
+    def __call__(self, item):
+        """Fits of a data set (number, numbers of components, values, weights)."""
+        index, candidates, x, w = item
+        w = np.ones(x.size) if w is None else w
+        wrong = ~(w >= 0.0) | np.isinf(w)
+        refused = wrong.any() and (
+            Status.NONFINITE,
+            f"{wrong.sum()} weights are negative, NaN or infinite, the first at index {wrong.argmax()}; weights must be >= 0",
+        )
+        keep = ~np.isnan(x) & (w != 0.0)
+        order = np.argsort(x[keep], kind="stable")
+        dropped, x, w = x.size - order.size, x[keep][order], w[keep][order]
+        fits, before = [], ()
+        for K in candidates:
+            rng = np.random.default_rng([self.key, K, index])
+            fit, before = _fitted(x, w, dropped, self, K, rng, before, refused)
+            fits.append(fit)
+        return fits
+
+
+def fit_sets(values, n_components, family, options, first, stops):
+    """For each data set, numbered from `first` on, the fits with each number of components; `stops` hears of them and may end it.
+
+    One component more begins also from the fit of fewer, so that it is not less likely.
+    """
     o = _options_of(options)
-    candidates, _ = numbers_of_components(n_components, 1)
-    size = np.size(x)
-    x, w = weighted_values(x, weights)
+    candidates, per_set = numbers_of_components(n_components, values.count)
     if isinstance(family, list) and len(candidates) > 1:
         raise ValueError(f"family names {len(family)} distributions, so n_components is {len(family)}, not {candidates}")
     if o.fixed_weights is not None and len(candidates) > 1:
         raise ValueError(
-            f"fixed_weights are of one number of components, not of {candidates}; pass n_components={len(o.fixed_weights)}"
+            f"fixed_weights are of one number of components, not of {candidates}; pass n_components={np.size(o.fixed_weights)}"
         )
-    order = np.argsort(x, kind="stable")
-    x, w = x[order], w[order]
-    if x.size and weights is not None:
-        warn_of_shares(float(w.sum()), x.size)
-    key = int(normalise_rng(o.rng))
-    fits = [_fitted(x, w, size - x.size, family, K, o, np.random.default_rng([key, K])) for K in candidates]
+    for K in candidates:
+        design_of(family, K, values.x[np.isfinite(values.x)], o.equal, o.fixed_weights)  # refuses what no data set could have
+    pool, threads = threads_or_pool(o.workers)
+    alone = values.count == 1
+    job = Job(family, o._replace(rng=None, workers=threads if alone else 1), int(normalise_rng(o.rng)))
+    items = [
+        (first + d, candidates if per_set is None else (int(per_set[d]),), part.x, part.w)
+        for d, part in enumerate(values.cut(d, d + 1) for d in range(values.count))
+    ]
+    found: list = []
+    with contextlib.ExitStack() as stack:
+        if pool is None and threads > 1 and not alone:
+            pool = stack.enter_context(ThreadPoolExecutor(threads))
+        results = map(job, items) if pool is None else mapped(pool, job, items)
+        for fits in results:
+            found.append(fits)
+            if stops(len(found), fits):
+                break
+        if pool is not None:
+            results.close()
+    for _, those, x, _ in items[len(found) :]:
+        head = dict(family=family, n_used=x.size, n_dropped=0, n_starts=0)
+        design = [design_of(family, K, x[np.isfinite(x)], o.equal, o.fixed_weights) for K in those]
+        found.append(
+            [_nothing(Status.STOPPED, Status.STOPPED.meaning, one, head | {"n_components": len(one.parts)}) for one in design]
+        )
+    return found
+
+
+def chosen(fits, criterion):
+    """The fit of the best criterion, among admissible ones where there are any."""
     good = [f for f in fits if f.status in (Status.OK, Status.MAX_ITER, Status.NOT_CERTIFIED)] or fits
-    return min(good, key=lambda f: getattr(f, o.criterion) if f.loglik == f.loglik else math.inf)
+    return min(good, key=lambda f: getattr(f, criterion) if f.loglik == f.loglik else math.inf)
 
 
 def _refusal(x, design):
@@ -474,28 +618,32 @@ def _refusal(x, design):
     return None
 
 
-def _fitted(x, w, dropped, family, K, o, rng):
-    """The fit of one number of components."""
-    found = x[np.isfinite(x)]
-    design = design_of(family, K, found, o.equal, o.fixed_weights)
-    refused = _refusal(x, design)
+def _fitted(x, w, dropped, job, K, rng, before, refused):
+    """The fit of one number of components, and mixtures of one more to begin from; `before` are such ones of K."""
+    o, found = job.o, x[np.isfinite(x)]
+    design = design_of(job.family, K, found, o.equal, o.fixed_weights)
+    refused = refused or _refusal(x, design)
     count = 1 if K == 1 else o.n_init or 24
-    head = dict(family=family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
-    if refused is not None:
-        return _nothing(*refused, design, head)
+    head = dict(family=job.family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
+    if refused:
+        return _nothing(*refused, design, head), ()
     model = Model(design, x, w, o.workers)
     begun, lost = starts(design, x, w, o.workers, count, rng)
+    given = [one for one in before if len(one[1]) == K]
+    begun += given
+    head |= {"n_starts": count + len(given), "n_singular": lost}
     climbs = []
     for weights, thetas in begun:
         state = model.state(weights, thetas)
         climbs.append(climb(model, model.maximisation(model.expectation(state)[0], state), o.tol, o.max_iter))
     climbs = [one for one in climbs if math.isfinite(one.loglik)]
     if not climbs:
-        return _nothing(Status.DEGENERATE, Status.DEGENERATE.meaning, design, head | {"n_singular": lost})
+        return _nothing(Status.DEGENERATE, Status.DEGENERATE.meaning, design, head), ()
     keeps = [_admissible(model, one.state, o) for one in climbs]
     grade = [(3 if keep else 2) if one.certified else 1 for one, keep in zip(climbs, keeps, strict=True)]
     best = max(range(len(climbs)), key=lambda i: (grade[i], climbs[i].loglik))
-    return _result(model, climbs, best, keeps[best], o, head | {"n_singular": lost})
+    gap, more = insertions(model, climbs[best].state, o)
+    return _result(model, climbs, best, keeps[best], o, head | {"gap": gap}), more
 
 
 def _admissible(model, state, o):
@@ -567,7 +715,7 @@ def _named_errors(model, one, order):
 
 def _nothing(status, message, design, head):
     """The fit of data that cannot be fitted."""
-    numbers = dict.fromkeys(("loglik", "bic", "aic", "icl", "runner_up", "decrement", "min_eig"), math.nan)
+    numbers = dict.fromkeys(("loglik", "bic", "aic", "icl", "runner_up", "gap", "decrement", "min_eig"), math.nan)
     counts = dict(n_iter=0, hits=0, n_climbed=0, n_singular=0, n_free=design.free)
     nowhere = np.full(len(design.parts), math.nan)
     ended = dict(weights=nowhere, components=(), converged=False, status=int(status), message=message, se={})

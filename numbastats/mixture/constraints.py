@@ -25,10 +25,11 @@ class Coordinate(NamedTuple):
 
 
 class Design(NamedTuple):
-    """The fits of K components' distributions, the free parameters, and the weights where these are fixed."""
+    """The fits of K components' distributions, the free parameters, the names of equal ones, and weights that are fixed."""
 
     parts: list
     coordinates: list
+    equal: list
     weights: NDArray | None
 
     @property
@@ -80,7 +81,7 @@ def design_of(family, K, x, equal=None, fixed_weights=None):
             those = members.get(name, (k,))
             if those[0] == k:
                 coordinates.append(Coordinate(those, name, log))
-    return Design(parts, coordinates, weights)
+    return Design(parts, coordinates, names, weights)
 
 
 def _names_of(equal):

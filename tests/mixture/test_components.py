@@ -11,6 +11,7 @@ import scipy.optimize
 import scipy.stats
 
 from numbastats import distributions, mixture
+from numbastats._core.random import normalise_rng
 from numbastats.mixture.components import Model
 from numbastats.mixture.constraints import design_of
 from numbastats.mixture.families import FAMILIES, Name
@@ -301,5 +302,73 @@ def test_refusals(two):
     for options in ({"prior": {"n0": 1}}, {"device": "cuda"}, {"method": "em"}, {"cov": True}):
         with pytest.raises(ValueError, match="passes of their own"):
             mixture.fit(two, 2, family="logistic", **options)
-    with pytest.raises(ValueError, match="one data set"):
-        mixture.fit_many([two], 2, family="logistic")
+    for options in (
+        {"family": ["logistic"]},
+        {"family": "logistic", "fixed_weights": [1]},
+        {"family": ("logistic", {"loc": [1]})},
+    ):
+        with pytest.raises(ValueError, match="adds a component like the others"):
+            mixture.likelihood_ratio(two, 1, **options)
+
+
+def test_many_data_sets(two):
+    pd = pytest.importorskip("pandas")
+    sets = {"a": two, "b": two[::2] + 1.0, "c": two[:1]}
+    many = mixture.fit_many(sets, 2, family="logistic", se=True, rng=0)
+    assert isinstance(many, mixture.ComponentsBatch) and many.keys == ("a", "b", "c") and many.status.tolist() == [0, 0, 5]
+    assert many[0].loglik == mixture.fit(two, 2, family="logistic", rng=0).loglik
+    assert many[1].loglik == pytest.approx(mixture.fit(two[::2], 2, family="logistic", rng=3).loglik, abs=1e-8)
+    assert many.n_components.tolist() == [2, 2, 2] and many.weights.shape == many.parameters["loc"].shape == (3, 2)
+    assert "too few" in many.message(2) and np.isnan(many.loglik[2]) and np.isnan(many.weights[2]).all()
+    assert many.summary().to_frame()["data_set"].tolist() == ["a", "a", "b", "b", "c", "c"]
+    assert repr(many).startswith("ComponentsBatch: family 'logistic', 3 data sets, 2 with a certified local maximum")
+    frame = pd.DataFrame({"g": np.repeat([1, 2], [500, 250]), "x": np.concatenate([two, two[::2] + 1.0])})
+    heard = []
+    grouped = mixture.fit_many(
+        frame, 2, family="logistic", by="g", rng=0, callback=lambda state: heard.append(state.done), workers=2
+    )
+    assert grouped.loglik.tolist() == many.loglik[:2].tolist() and heard == [1, 2]
+    halted = mixture.fit_many(sets, 2, family="logistic", rng=0, callback=lambda state: True)
+    assert halted.status.tolist() == [0, 9, 9] and "callback" in halted.message(2)
+    each = mixture.fit_many([two, two], np.array([1, 2]), family="logistic", rng=0)
+    assert each.n_components.tolist() == [1, 2] and np.isnan(each.weights[0, 1])
+    wrong = mixture.fit_many([two], 2, family="logistic", weights=[-np.ones(two.size)])
+    assert wrong.status[0] == 8 and "negative" in wrong.message(0)
+    with pytest.raises(AttributeError, match="no attribute 'centres'"):
+        wrong.centres  # noqa: B018
+
+
+def test_gap_against_a_general_maximiser(overlapping):
+    """The largest gain by one normal component beside those of the fit, by SciPy from many places and widths."""
+    x, spread = overlapping, overlapping.std()
+    found = mixture.fit(x, 2, family=["normal"] * 2, rng=0)
+    f = found.pdf(x)
+
+    def minus_gain(p):
+        share = 1.0 / (1.0 + math.exp(-p[0]))
+        return -np.log1p(share * (scipy.stats.norm.pdf(x, p[1], math.exp(p[2])) / f - 1.0)).sum()
+
+    bounds = [(-9.0, 9.0), (x.min(), x.max()), (math.log(0.05 * spread), math.log(5.0 * spread))]
+    starts = [(-3.0, m, math.log(h * spread)) for m in np.quantile(x, np.linspace(0.02, 0.98, 9)) for h in (0.1, 0.5)]
+    best = max(-scipy.optimize.minimize(minus_gain, at, bounds=bounds).fun for at in starts)
+    assert 0.9 * best < found.gap < best + 0.5  # narrower ones than SciPy's are admissible here
+    one = mixture.fit(x, 1, family="logistic", rng=0)
+    more = mixture.fit(x, (1, 2), family="logistic", rng=0)
+    assert one.gap > 10.0 and more.loglik >= one.loglik + one.gap - 1e-9  # two components begin there
+    assert math.isnan(mixture.fit(x, 2, family="normal", fixed_weights=[3, 2], rng=0).gap)
+
+
+def test_likelihood_ratio(overlapping):
+    """One draw and fit after the other; those of two components may be better where they begin from that of one, too."""
+    options = dict(family="normal", equal="scale", rng=6)
+    test = mixture.likelihood_ratio(overlapping[:280:4], 1, n_boot=5, **options)
+    draws = test.null.rvs((5, 70), rng=np.random.SeedSequence([int(normalise_rng(6)), 1]))
+    one = scipy.stats.norm.logpdf(draws, draws.mean(axis=1)[:, None], draws.std(axis=1)[:, None]).sum(axis=1)
+    two = [mixture.fit_many([row], 2, dataset_index=i, **options)[0] for i, row in enumerate(draws)]
+    plain = [2.0 * max(fit.loglik - ll, 0.0) for fit, ll in zip(two, one, strict=True) if fit.status in (0, 2)]
+    assert test.n_failed == 0 and len(plain) == 5 and (test.simulated > np.array(plain) - 1e-9).all()
+    assert np.mean(test.simulated < np.array(plain) + 1e-6) > 0.8
+    assert test.null.n_free == 2 and test.alternative.n_free == 4 and test.statistic >= 0.0
+    assert "2 of family 'normal'" in repr(test)
+    apart = np.concatenate([overlapping[:60], overlapping[300:340] + 3.0])
+    assert mixture.likelihood_ratio(apart, 1, n_boot=3, **options).pvalue == 0.25
