@@ -327,13 +327,7 @@ class _Classified:
         >>> ns.mixture.fit(x, 2, family="normal", rng=0).predict([-2.0, 3.0, np.nan]).tolist()
         [0, 1, -1]
         """
-        p = to_host(self.predict_proba(x, device=device, workers=workers), "x")
-        best, label = p[..., 0].copy(), np.zeros(p.shape[:-1], np.int64)
-        for k in range(1, p.shape[-1]):  # an argmax along a short last axis takes longer than the probabilities
-            label[p[..., k] > best] = k
-            np.maximum(best, p[..., k], out=best)
-        label[np.isnan(best)] = -1
-        return in_kind_of(label[()], x)
+        return self._of("labels", x, device=device, workers=workers)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -600,17 +594,27 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
         return np.array([d.mean() for d in self.components], np.float64)
 
     def _of(self, name, *args, **options):
-        if name == "responsibilities":
-            return self._responsibilities(*args, **options)
-        return getattr(self.distribution, name)(*args, **options)
+        own = {"responsibilities": self._responsibilities, "labels": self._labels}.get(name)
+        return getattr(self.distribution, name)(*args, **options) if own is None else own(*args, **options)
+
+    def _joint(self, x, options):
+        """Logarithms of the weighted densities of each component, on the host."""
+        host, parts = np.asarray(to_host(x, "x")), zip(self.distribution.params.components, self.weights, strict=True)
+        with np.errstate(divide="ignore"):
+            return [np.log(w) + np.asarray(d.logpdf(host, **options), np.float64) for d, w in parts]
 
     def _responsibilities(self, x, **options):
-        whole, host = self.distribution, np.asarray(to_host(x, "x"))
-        total = np.asarray(whole.logpdf(host, **options), np.float64)
-        parts = zip(self.components, self.weights, strict=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = [np.exp(np.log(w) + np.asarray(d.logpdf(host, **options), np.float64) - total) for d, w in parts]
-        return in_kind_of(np.stack(shares, axis=-1), x)
+        joint = self._joint(x, options)
+        with np.errstate(invalid="ignore"):
+            total = np.logaddexp.reduce(joint)
+            return in_kind_of(np.stack([np.exp(one - total) for one in joint], axis=-1), x)
+
+    def _labels(self, x, **options):
+        joint = self._joint(x, options)
+        best, label = joint[0], np.zeros(joint[0].shape, np.int64)
+        for k, one in enumerate(joint):
+            label, best = np.where(one > best, k, label), np.maximum(one, best)
+        return in_kind_of(np.where(best > -math.inf, label, -1)[()], x)
 
     def _moments(self):
         d = self.distribution
