@@ -155,7 +155,7 @@ def test_empty_batch():
 @pytest.mark.parametrize(
     "options, word",
     [
-        (dict(family="cauchy"), "inverse_gaussian"),
+        (dict(family="cauchi"), "inverse_gaussian"),
         (dict(method="gradient"), "newton"),
         (dict(starts="best"), "portfolio"),
         (dict(criterion="dic"), "bic"),
