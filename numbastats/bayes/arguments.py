@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
@@ -23,6 +23,7 @@ from numbastats.bayes.chains import SAMPLERS
 from numbastats.random import RNG, Device
 
 __all__ = [
+    "Columns",
     "Horseshoe",
     "Keep",
     "Options",
@@ -33,12 +34,14 @@ __all__ = [
     "Storage",
     "block",
     "check_features",
+    "check_free",
     "check_memory",
     "check_outcomes_given",
     "check_probability",
     "checked_options",
     "classes_and_signs",
     "column",
+    "columns_of",
     "count",
     "finite",
     "fixed",
@@ -59,6 +62,7 @@ RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "spli
 Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Single: TypeAlias = Literal["float64", "float32"]
+Columns: TypeAlias = Sequence[int | str]
 C = TypeVar("C", bound=type)
 
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
@@ -96,6 +100,7 @@ class Options:
     slab_df: float | None = None
     fit_intercept: bool = True
     intercept_scale: float = 10.0
+    unpenalized: Columns | None = None
     sampler: Any = "auto"
     chains: int = 4
     warmup: int = 1000
@@ -249,6 +254,58 @@ def check_features(X, names, model):
             f"X has shape {X.shape}; pass the columns of the fit"
         )
     check_names(names, model)
+
+
+def columns_of(name, chosen, labels, p):
+    """Numbers of the columns that a parameter lists by number or by name; raises for what is no list of different columns.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    chosen : sequence of int or str, or None
+    labels : iterable or None
+        Names of the columns, if they have any.
+    p : int
+        Number of columns.
+    """
+    labels = [] if labels is None else [str(label) for label in labels]
+    if isinstance(chosen, str) or not hasattr(chosen, "__iter__"):
+        if chosen is None:
+            return []
+        raise TypeError(f"{name}={chosen!r} is no list; use a list of columns, [{chosen!r}]")
+    found = []
+    for one in chosen:
+        if isinstance(one, str):
+            if labels.count(one) != 1:
+                known = f"the columns are {', '.join(labels[:12])}{', ...' * (len(labels) > 12)}" if labels else "X has no names"
+                hint = "pass numbers" if not labels or one in labels else "pass one of these"
+                raise ValueError(f"{name} has {one!r}, which names {labels.count(one)} columns of X: {known}; {hint}")
+            found.append(labels.index(one))
+        elif isinstance(one, (bool, np.bool_)) or not hasattr(one, "__index__") or not 0 <= one < p:
+            raise ValueError(f"{name} has {one!r}; use names, or numbers of columns from 0 to {p - 1}")
+        else:
+            found.append(int(one))
+    if len(set(found)) < len(found):
+        twice = next(j for j in found if found.count(j) > 1)
+        raise ValueError(f"{name} has column {twice} twice; leave it out once")
+    return found
+
+
+def check_free(free, facts, n, options):
+    """Raise unless rows of some weight determine the coefficients that are not shrunk, with numbers also sigma."""
+    k = len(free) + int(options.fit_intercept)
+    weights = np.ones(n) if facts is None or not free else np.broadcast_to(facts[0], n)
+    if free and (weights > 0.0).sum() <= k:
+        raise ValueError(
+            f"unpenalized has {len(free)} columns, but X has {(weights > 0.0).sum()} rows that count; leave fewer columns "
+            "without shrinkage than there are rows"
+        )
+    if free and options.response == "gaussian" and math.isinf(options.intercept_scale) and weights.sum() <= k:
+        raise ValueError(
+            f"sample_weight has the sum {weights.sum():.3g}, and {k} coefficients have flat priors: sigma is not determined; "
+            f"weights count rows, and have to exceed {k}"
+        )
 
 
 # --- outcomes -----------------------------------------------------------------------------------------------------------

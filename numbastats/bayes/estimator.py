@@ -25,7 +25,7 @@ from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
-from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
+from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import BINARY, facts_of_rows
@@ -35,6 +35,7 @@ from numbastats.random import RNG
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
 _FITTED = ("_options", "_run")
+_WIDE = 10.0  # prior standard deviation of unpenalised coefficients, where a flat prior may make the posterior improper
 
 Kind: TypeAlias = Literal["mean", "outcome"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
@@ -96,11 +97,13 @@ class _Regression(Estimator, Options):
         found = self._outcomes(facts.y if y is None else y, facts.n, options, sample_weight, offset)
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
         storage = storage_by_size(facts) if storage is None else storage
-        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
+        free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
+        arguments.check_free(free, found.facts, facts.n, options)
+        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize, unpenalized=free)
         units = units._replace(level=found.level, size=found.size)
         rows = self._rows(reader, facts, found, storage, units)
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
-        make = self._chains(units.unit)
+        make = self._chains(facts, units, free)
         if is_executor(self.workers):
             run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, units, labels)
         else:
@@ -127,16 +130,7 @@ class _Regression(Estimator, Options):
     def _rows(self, reader, facts, found, storage, units):
         """The rows that the sampler passes over: in memory, or read again at every pass."""
         source = Source(
-            reader,
-            facts,
-            found.signs,
-            found.event,
-            storage=storage,
-            intercept=self.fit_intercept,
-            shift=units.shift,
-            scale=units.scale,
-            rounded=self.quantize,
-            outcomes=found.outcomes,
+            reader, facts, found.signs, found.event, storage=storage, units=units, rounded=self.quantize, outcomes=found.outcomes
         )
         kind = sampler_of(self.response, self.sampler, facts.n, facts.p + self.fit_intercept, self.slab)
         whole = kind == "collapsed-gibbs" or (kind.endswith("gibbs") and facts.p + self.fit_intercept > facts.n)
@@ -152,12 +146,14 @@ class _Regression(Estimator, Options):
         rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)
 
-    def _chains(self, unit):
+    def _chains(self, facts, units, free):
         """A function that makes `Chains` at their start from rows; scales of the prior are divided by the unit."""
+        unit, scale = units.unit, self.intercept_scale
+        others = scale if math.isfinite(scale) or self.response == "gaussian" else _WIDE
         prior = scales.Prior(
             self.prior,
-            int(self.fit_intercept),
-            0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
+            units.intercept,
+            (*[float(scale) ** -2.0] * units.intercept, *free_precisions(facts, units, free, others)),
             float(self.tau_scale / unit),
             None if self.tau is None else self.tau / unit,
             None if self.slab is None else max(float(self.slab / unit), 1e-150),
@@ -408,7 +404,7 @@ class _Regression(Estimator, Options):
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
-        plain = lambda v: v.item() if isinstance(v, np.generic) else np.dtype(v).name  # noqa: E731
+        plain = lambda v: v.tolist() if isinstance(v, (np.generic, np.ndarray)) else np.dtype(v).name  # noqa: E731
         if hasattr(self, "classes_"):
             arrays["classes"] = np.array(self.classes_.tolist())
         arrays["header"] = json.dumps([params, facts], default=plain)
@@ -698,6 +694,8 @@ class HorseshoeClassifier(_Classifier):
         Add the intercept a, which is not shrunk.
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; may be inf.
+    unpenalized : list of int or str, optional
+        As for `BayesProbit`: columns whose coefficients are not shrunk.
     sampler : {"auto", "collapsed-gibbs", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
         As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit".
     chains, warmup, draws, thin, keep, inner_sweeps
@@ -820,6 +818,11 @@ class HorseshoeRegression(_Regression):
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; by default infinite. For "gaussian" it is
         in units of sigma, and the prior's mean is the mean of y.
+    unpenalized : list of int or str, optional
+        Columns, by number or by name of a labelled X, whose coefficients are not shrunk, such as a treatment or confounders. They
+        get the intercept's prior, normal with mean 0 and standard deviation `intercept_scale` (for "gaussian" times sigma) for
+        a column of standard deviation 1. By default that is flat for "gaussian", as in least squares, and such columns must not
+        depend on each other. For "poisson", where a flat prior may make the posterior improper, it is 10 in place of infinite.
     sampler : {"auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
         How the posterior is sampled. For "gaussian":
 
@@ -1090,6 +1093,10 @@ class BayesProbit(_Classifier):
         Add the intercept a, which is not shrunk.
     intercept_scale : float
         Prior standard deviation of the intercept; may be inf.
+    unpenalized : list of int or str, optional
+        Columns, by number or by name of a labelled X, whose coefficients are not shrunk, such as a treatment or confounders. They
+        get the intercept's prior, normal with mean 0 and standard deviation `intercept_scale` for a column of standard
+        deviation 1, so that the posterior is proper even where they separate the classes. If that is infinite, they get 10.
     sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
         How the posterior is sampled:
 
@@ -1171,7 +1178,7 @@ class BayesProbit(_Classifier):
         of the means. For "surrogate" the ratios of exact to approximate likelihood must also have a Pareto shape below 0.6.
     draws_ : dict
         "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_slab", log c, with a finite `slab_df`;
-        "log_lambda" with keep="all".
+        "log_lambda" with keep="all", NaN for unpenalized columns.
     sample_stats_ : dict
         "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!, of numbers in the unit of y; the
         latter not for the samplers "gibbs" and "px-gibbs".
@@ -1257,8 +1264,8 @@ class HorseshoeProbit(BayesProbit):
 
     Parameters
     ----------
-    tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, sampler, chains, warmup, draws, thin, keep, inner_sweeps,
-    standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
+    tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, unpenalized, sampler, chains, warmup, draws, thin, keep,
+    inner_sweeps, standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
         As for `BayesProbit`, as are attributes and methods.
 
     Examples

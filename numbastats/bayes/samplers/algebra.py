@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.linalg import blas, lapack
 
-__all__ = ["factor", "solve", "summed"]
+__all__ = ["check_determined", "factor", "solve", "summed"]
 
 
 def factor(H, d):
@@ -39,3 +39,15 @@ def summed(sums, *args):
             "standardize=True, or use dtype='float64'"
         )
     return found
+
+
+def check_determined(H, prior):
+    """Raise where columns with flat priors, H = X'WX of at least the leading ones, leave a coefficient undetermined."""
+    flat = [j for j, precision in enumerate(prior.free) if precision == 0.0]
+    H = H[np.ix_(flat, flat)]
+    size = np.sqrt(H.diagonal())
+    if not (size > 0.0).all() or np.linalg.eigvalsh(H / np.outer(size, size)).min(initial=1.0) < 1e-10:
+        raise ValueError(
+            "the columns of unpenalized= have flat priors, but depend on each other (or on the intercept), or have zeros in all "
+            "rows that count: their posterior is improper. Leave one out, or give them a normal prior by intercept_scale=10.0"
+        )

@@ -7,7 +7,9 @@ out, and b exactly in O(n^2 p) (A. Bhattacharya, A. Chakraborty, B. Mallick, Bio
 outside, given b: together with log tau once more, which the likelihood does not enter there. Both steps of log tau
 are needed: one moves where the data say much of the coefficients' common scale, the other where the local scales do.
 
-The intercept goes by a reflection: it maps the column of the intercept to the first axis, so that the other rows are free of it.
+Columns Z that are not shrunk, the intercept's among them, go by reflections, Z = Q R. A normal prior of their coefficients a
+adds rows 0 = sqrt(precision) a_j + e to the data. The first rows of Q'y = R a + Q'A b + e say where a is, given b; the others
+are free of it, and their density is that of y with a integrated out.
 
 Two classes: given omega ~ PG(w, m), m the linear predictor, a row of a logit model is a normal outcome w/(2 omega) of variance
 1/omega (N. Polson, J. Scott, J. Windle, JASA 108, 2013), and sigma is 1. Given z ~ N(m, 1) on (0, inf), one of a probit model is
@@ -22,7 +24,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack, solve_triangular
 from scipy.special import log_ndtr
 
 from numbastats.bayes.responses import log_expit
@@ -36,33 +38,31 @@ _STRETCH = 3.0  # the slice is of log tau divided by this: its first width is 1.
 
 
 class Problem(NamedTuple):
-    """Rows of A and y with unit variance in units of sigma; the row of the intercept apart.
+    """Rows of A and y with unit variance in units of sigma, free of the coefficients that are not shrunk.
 
     Parameters
     ----------
     A : numpy.ndarray, shape (m, p)
     y : numpy.ndarray, shape (m,)
     shape : float
-        1/sigma^2 is gamma with this shape; half of the sum of the weights, less the intercept if its prior is flat.
-        Infinite where sigma is 1.
+        1/sigma^2 is gamma with this shape; half of the sum of the weights, less the number of flat priors. Infinite where
+        sigma is 1.
     weight : float
         Sum of the weights of the rows.
-    row, first, size, precision : numpy.ndarray, float
-        The row y_1 = size a + row b + e of the intercept a, whose prior precision, in units of 1/sigma^2, is `precision`; size 0
-        without an intercept.
-    others : int
-        Number of rows, the last ones, that are free of the intercept.
+    rows, first, R : numpy.ndarray, shapes (k, p), (k,), (k, k)
+        The rows first = R a + rows b + e of the k coefficients a that are not shrunk; R is an upper triangle.
+    precisions : numpy.ndarray, shape (k,)
+        Prior precisions of a in units of 1/sigma^2; 0 for a flat prior.
     """
 
     A: np.ndarray
     y: np.ndarray
     shape: float
     weight: float
-    row: np.ndarray
-    first: float
-    size: float
-    precision: float
-    others: int
+    rows: np.ndarray
+    first: np.ndarray
+    R: np.ndarray
+    precisions: np.ndarray
 
 
 class Classes(NamedTuple):
@@ -71,10 +71,10 @@ class Classes(NamedTuple):
     Parameters
     ----------
     response : {"logit", "probit"}
-    X : numpy.ndarray, shape (n, skip + p)
+    X : numpy.ndarray, shape (n, k + p)
     weights, offsets : numpy.ndarray, shape (n,)
         Weights above 0; 1 for "probit".
-    skip, precision
+    precisions
         As of `problem`.
     """
 
@@ -82,8 +82,7 @@ class Classes(NamedTuple):
     X: np.ndarray
     weights: np.ndarray
     offsets: np.ndarray
-    skip: int
-    precision: float
+    precisions: np.ndarray
 
 
 class Prior(NamedTuple):
@@ -117,7 +116,7 @@ class State(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Random numbers of a step: normals (p + m with the intercept), a gamma draw of `Problem.shape`, words for the slice."""
+    """Random numbers of a step: normals (k + p + m or more), a gamma draw of `Problem.shape`, words for the slice."""
 
     normals: np.ndarray
     gamma: float
@@ -135,35 +134,36 @@ class _Marginal(NamedTuple):
     u: np.ndarray
 
 
-def problem(X, y, weights, *, skip, precision):
+def problem(X, y, weights, *, precisions):
     """The rows of a fit in the sampler's form.
 
     Parameters
     ----------
-    X : numpy.ndarray, shape (n, skip + p)
-        The column of the intercept, if there is one, is first.
+    X : numpy.ndarray, shape (n, k + p)
+        The columns that are not shrunk, an intercept's among them, are first.
     y, weights : numpy.ndarray, shape (n,)
-    skip : {0, 1}
-        Whether there is an intercept.
-    precision : float
-        Prior precision of the intercept in units of 1/sigma^2; 0 for a flat prior.
+    precisions : numpy.ndarray, shape (k,)
+        Prior precisions of their coefficients in units of 1/sigma^2; 0 for a flat prior.
     """
-    root = np.sqrt(weights)
-    A, y, weight = X * root[:, None], y * root, float(weights.sum())
-    if not skip:
-        return Problem(np.ascontiguousarray(A), y, 0.5 * weight, weight, np.zeros(A.shape[1]), 0.0, 0.0, 0.0, len(y))
-    size, rows = float(np.linalg.norm(A[:, 0])), np.column_stack([A[:, 1:], y])
-    w = A[:, 0].copy()
-    w[0] += math.copysign(size, w[0])  # the column of the intercept becomes -copysign(size) on the first axis
-    sign = -math.copysign(1.0, w[0])
-    rows -= np.outer(w, (w @ rows) * (2.0 / (w @ w)))
-    row, first = sign * rows[0, :-1], float(sign * rows[0, -1])
-    if precision == 0.0:
-        kept, shape = rows[1:], 0.5 * (weight - 1.0)
-    else:  # the intercept adds variance to its row
-        rows[0] = sign * rows[0] / math.sqrt(1.0 + size**2 / precision)
-        kept, shape = rows, 0.5 * weight
-    return Problem(np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), shape, weight, row, first, size, precision, len(y) - 1)
+    k, root, weight = precisions.size, np.sqrt(weights), float(weights.sum())
+    flat = precisions == 0.0
+    rows = np.concatenate([np.column_stack([X, y]) * root[:, None], np.zeros((k - flat.sum(), X.shape[1] + 1))])
+    rows[len(y) :, :k] = np.diag(np.sqrt(precisions))[~flat]
+    R, rows = _rotated(rows[:, :k], rows[:, k:])
+    A, y = np.ascontiguousarray(rows[k:, :-1]), rows[k:, -1].copy()
+    return Problem(A, y, 0.5 * (weight - flat.sum()), weight, rows[:k, :-1], rows[:k, -1], R, precisions)
+
+
+def _rotated(Z, rows):
+    """R and Q'rows of Z = Q R."""
+    if not Z.size:
+        return np.empty((0, 0)), rows
+    reflections, scales, _, info = lapack.dgeqrf(Z)
+    assert info == 0
+    rows = np.ascontiguousarray(rows)  # its transpose, in the order that LAPACK takes, is multiplied from the right
+    found, _, _ = lapack.dormqr("R", "N", reflections, scales, rows.T, max(64 * len(rows.T), 1), overwrite_c=1)
+    k = Z.shape[1]
+    return np.triu(reflections[:k]), found.T
 
 
 def given_latent(data, b, key, item, stream):
@@ -175,7 +175,7 @@ def given_latent(data, b, key, item, stream):
     else:
         POLYA_GAMMA.serial(*key, stream, item, data.weights, margins, 0.0, 0.0, latent)
         outcomes, weights, shape = 0.5 * data.weights / latent - data.offsets, latent, math.inf
-    return problem(data.X, outcomes, weights, skip=data.skip, precision=data.precision)._replace(shape=shape)
+    return problem(data.X, outcomes, weights, precisions=data.precisions)._replace(shape=shape)
 
 
 def loglik(data, b):
@@ -240,22 +240,17 @@ def _solve(L, v, transposed=False):
 
 
 def _draw(data, d, log_tau, found, numbers):
-    """Sigma given the scales, the coefficients given both, and the intercept given all of them."""
+    """Sigma given the scales, the coefficients given both, and those that are not shrunk given all of them."""
     if found.L is None:
         raise RuntimeError("the Cholesky factorisation of I + X V X' failed; are there huge numbers in X? Pass standardize=True")
-    A, y, m = data.A, data.y, len(data.y)
-    z, first, e = numbers.normals[-(m + A.shape[1]) : -m], numbers.normals[0], numbers.normals[-m:]
+    A, y, (m, p), k = data.A, data.y, data.A.shape, len(data.R)
+    free, z, e = numbers.normals[:k], numbers.normals[-(p + m) : -m], numbers.normals[-m:]
     sigma = 1.0 if math.isinf(data.shape) else math.sqrt(max(found.u @ found.u, 1e-300) / (2.0 * numbers.gamma))
     w = np.sqrt(found.v) * z
     rest = _solve(found.L, _solve(found.L, y / sigma - A @ w - e), True)
     b = sigma * (w + found.v * (A.T @ rest))
-    residuals = y - A @ b
-    if not data.size:
-        squares, coefficients = residuals @ residuals, b
-    else:
-        gap, total = data.first - data.row @ b, data.size**2 + data.precision
-        a = (data.size * gap) / total + sigma / math.sqrt(total) * first
-        own = len(y) - data.others  # the intercept's row is among those of A where its prior is proper
-        squares, coefficients = residuals[own:] @ residuals[own:] + (gap - data.size * a) ** 2, np.concatenate([[a], b])
+    residuals, squares = y - A @ b, sigma**2 * (free @ free)
+    a = solve_triangular(data.R, data.first - data.rows @ b + sigma * free) if k else free
+    squares += residuals @ residuals - data.precisions @ a**2  # the rows of the prior are no data
     loglik = -data.weight * (math.log(sigma) + 0.5 * math.log(2.0 * math.pi)) - 0.5 * squares / sigma**2
-    return State(coefficients, d, log_tau, math.log(sigma), loglik)
+    return State(np.concatenate([a, b]), d, log_tau, math.log(sigma), loglik)

@@ -30,9 +30,10 @@ class Prior(NamedTuple):
     Parameters
     ----------
     name : {"horseshoe", "horseshoe+", "ridge", "lasso"}
-    skip : int
-        Number of leading columns that are not shrunk: 1 with an intercept.
-    intercept_precision : float
+    intercept : int
+        1 with an intercept, whose column is the first one, else 0.
+    free : tuple of float
+        Prior precisions of the leading columns that are not shrunk, the intercept's first; 0 for a flat prior.
     tau_scale : float
         Scale of the half-Cauchy prior of tau.
     tau : float or None
@@ -45,12 +46,22 @@ class Prior(NamedTuple):
     """
 
     name: str
-    skip: int
-    intercept_precision: float
+    intercept: int
+    free: tuple[float, ...]
     tau_scale: float
     tau: float | None
     slab: float | None = None
     slab_df: float | None = None
+
+    @property
+    def skip(self):
+        """Number of leading columns that are not shrunk."""
+        return len(self.free)
+
+    @property
+    def flat(self):
+        """How many of these have a flat prior."""
+        return self.free.count(0.0)
 
 
 class Scales(NamedTuple):
@@ -78,9 +89,9 @@ class Scales(NamedTuple):
 
 
 def start(prior, shape, log_tau):
-    """Scales of 1 for the coefficients of chains, and the intercept's precision."""
+    """Scales of 1 for the coefficients of chains, and the precisions of those that are not shrunk."""
     d = np.ones(shape)
-    d[:, : prior.skip] = min(max(prior.intercept_precision, 1e-12), 1e300)
+    d[:, : prior.skip] = np.clip(prior.free, 1e-12, 1e300)
     second = np.ones(shape) if prior.name == "horseshoe+" else None
     log_slab = None if prior.slab_df is None else np.full(shape[0], math.log(prior.slab))
     return Scales(np.full(shape[0], log_tau if prior.tau is None else math.log(prior.tau)), d, second, log_slab)
