@@ -50,6 +50,7 @@ __all__ = [
     "numbers",
     "outcomes_as_numbers",
     "outcomes_of_rows",
+    "scales_of",
     "parametrised",
     "storage_type",
     "weights_of_rows",
@@ -101,6 +102,7 @@ class Options:
     fit_intercept: bool = True
     intercept_scale: float = 10.0
     unpenalized: Columns | None = None
+    groups: Sequence[Columns] | None = None
     sampler: Any = "auto"
     chains: int = 4
     warmup: int = 1000
@@ -170,6 +172,11 @@ def checked_options(params, responses=("probit",), priors=_PRIORS):
         raise ValueError(f"slab_df={options.slab_df!r} is of a slab, but slab={options.slab!r}; pass its scale, such as slab=2.5")
     if options.slab_df is not None and not options.prior.startswith("horseshoe"):
         raise ValueError(f"slab_df is for a horseshoe, not prior={options.prior!r}; use slab alone")
+    if options.groups is not None and (not options.prior.startswith("horseshoe") or options.slab_df is not None):
+        raise ValueError(
+            f"groups= share the local scales of a horseshoe without slab_df, but prior={options.prior!r} and "
+            f"slab_df={options.slab_df!r}; use prior='horseshoe' and, to bound large coefficients, slab= alone"
+        )
     return options
 
 
@@ -290,6 +297,22 @@ def columns_of(name, chosen, labels, p):
         twice = next(j for j in found if found.count(j) > 1)
         raise ValueError(f"{name} has column {twice} twice; leave it out once")
     return found
+
+
+def scales_of(groups, labels, p, free):
+    """For every column the number of its local scale, or None where no columns share one; raises for columns in two places."""
+    if groups is None:
+        return None
+    if isinstance(groups, str) or not hasattr(groups, "__iter__"):
+        raise TypeError(f"groups={groups!r} is no list; use a list of groups, each a list of columns")
+    found, taken = np.arange(p), {j: "unpenalized" for j in free}
+    for i, group in enumerate(groups):
+        for j in (members := columns_of(f"groups[{i}]", group, labels, p)):
+            if j in taken:
+                raise ValueError(f"column {j} is in groups[{i}] and in {taken[j]}; leave it in one of them")
+            taken[j] = f"groups[{i}]"
+        found[members] = min(members, default=0)
+    return None if (found == np.arange(p)).all() else found
 
 
 def check_free(free, facts, n, options):

@@ -99,11 +99,12 @@ class _Regression(Estimator, Options):
         storage = storage_by_size(facts) if storage is None else storage
         free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
         arguments.check_free(free, found.facts, facts.n, options)
+        shared = arguments.scales_of(self.groups, names, facts.p, free)
         units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize, unpenalized=free)
         units = units._replace(level=found.level, size=found.size)
         rows = self._rows(reader, facts, found, storage, units)
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
-        make = self._chains(facts, units, free)
+        make = self._chains(facts, units, free, shared)
         if is_executor(self.workers):
             run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, units, labels)
         else:
@@ -146,7 +147,7 @@ class _Regression(Estimator, Options):
         rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)
 
-    def _chains(self, facts, units, free):
+    def _chains(self, facts, units, free, shared):
         """A function that makes `Chains` at their start from rows; scales of the prior are divided by the unit."""
         unit, scale = units.unit, self.intercept_scale
         others = scale if math.isfinite(scale) or self.response == "gaussian" else _WIDE
@@ -158,6 +159,7 @@ class _Regression(Estimator, Options):
             None if self.tau is None else self.tau / unit,
             None if self.slab is None else max(float(self.slab / unit), 1e-150),
             self.slab_df,
+            None if shared is None else np.unique(shared[units.order[len(free) :]], return_inverse=True)[1],
         )
         options = dict(kind=self.sampler, warmup=self.warmup, key=key_words(normalise_rng(self.rng)), sweeps=self.inner_sweeps)
         return functools.partial(_chains_of, prior=prior, **options)
@@ -696,6 +698,8 @@ class HorseshoeClassifier(_Classifier):
         Prior standard deviation of the intercept, of standardised columns if they are; may be inf.
     unpenalized : list of int or str, optional
         As for `BayesProbit`: columns whose coefficients are not shrunk.
+    groups : list of lists of int or str, optional
+        As for `BayesProbit`: columns that share a local scale.
     sampler : {"auto", "collapsed-gibbs", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
         As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit".
     chains, warmup, draws, thin, keep, inner_sweeps
@@ -823,6 +827,8 @@ class HorseshoeRegression(_Regression):
         get the intercept's prior, normal with mean 0 and standard deviation `intercept_scale` (for "gaussian" times sigma) for
         a column of standard deviation 1. By default that is flat for "gaussian", as in least squares, and such columns must not
         depend on each other. For "poisson", where a flat prior may make the posterior improper, it is 10 in place of infinite.
+    groups : list of lists of int or str, optional
+        As for `BayesProbit`: columns that share a local scale.
     sampler : {"auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
         How the posterior is sampled. For "gaussian":
 
@@ -1097,6 +1103,10 @@ class BayesProbit(_Classifier):
         Columns, by number or by name of a labelled X, whose coefficients are not shrunk, such as a treatment or confounders. They
         get the intercept's prior, normal with mean 0 and standard deviation `intercept_scale` for a column of standard
         deviation 1, so that the posterior is proper even where they separate the classes. If that is infinite, they get 10.
+    groups : list of lists of int or str, optional
+        Groups of columns, by number or by name, that share a local scale lambda (the group horseshoe), such as the dummies of
+        a factor or the powers of a variable: they matter together, or not at all. Columns in no group have scales of their own.
+        For horseshoe and horseshoe+ without `slab_df`.
     sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
         How the posterior is sampled:
 
@@ -1264,8 +1274,8 @@ class HorseshoeProbit(BayesProbit):
 
     Parameters
     ----------
-    tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, unpenalized, sampler, chains, warmup, draws, thin, keep,
-    inner_sweeps, standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
+    tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, unpenalized, groups, sampler, chains, warmup, draws, thin,
+    keep, inner_sweeps, standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
         As for `BayesProbit`, as are attributes and methods.
 
     Examples

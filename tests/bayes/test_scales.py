@@ -1,4 +1,4 @@
-"""Columns that are not shrunk: closed forms, generalised linear models, and what the rest of the estimator makes of them."""
+"""Columns that are not shrunk, and columns that share a scale: closed forms, and what the rest of the estimator makes of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.special
+import scipy.stats
 
 import numbastats as ns
+from numbastats.bayes.samplers import scales
 from tests.bayes.naive import quick
 from tests.contract import same
 
@@ -183,3 +185,84 @@ def test_improper_posteriors_are_refused():
     ones = np.column_stack([np.ones(20), X[:, :3]])
     model = number(unpenalized=[0], fit_intercept=False, standardize=False).fit(ones, y + 5.0)
     assert model.coef_[0] == pytest.approx(y.mean() + 5.0, abs=4.0 * y.std() / math.sqrt(20.0))
+
+
+# --- columns that share a local scale ------------------------------------------------------------------------------------
+
+
+def log_density_of_group(t, squares, m):
+    """Log density of m coefficients given log tau = t, lambda half-Cauchy, by quadrature over log lambda."""
+    u = np.linspace(-30.0, 30.0, 2001)
+    log = -np.logaddexp(0.0, 2.0 * u) + u - m * (u + t) - 0.5 * squares * np.exp(-2.0 * (u + t))
+    return scipy.special.logsumexp(log) + math.log(u[1] - u[0])
+
+
+def test_scales_given_the_coefficients():
+    """Log tau against its density on a grid, and local scales at a fixed tau against theirs; unpenalised columns keep theirs."""
+    b, groups, chains, steps = np.array([5.0, 0.3, -0.2, 1.5, 0.01, 0.4, 0.6]), np.array([0, 1, 0, 1, 2, 1]), 300, 30
+    squares, sizes = np.bincount(groups, b[1:] ** 2), np.bincount(groups)
+    B = np.tile(b, (chains, 1))
+    drawn = {}
+    for tau in (None, 0.7):
+        prior = scales.Prior("horseshoe", 0, (0.25,), 0.5, tau, groups=groups)
+        state = scales.start(prior, B.shape, -1.0)
+        numbers = scales.Numbers((np.uint32(1), np.uint32(2)), 0, chains, chains, 7, 1, 1)
+        for _ in range(steps):
+            scales.draw(prior, state, B, numbers)
+            numbers.clock += 1
+        assert (state.d[:, 0] == 0.25).all() and all(
+            np.ptp(state.d[:, 1:][:, groups == g], axis=1).max() == 0.0 for g in range(3)
+        )
+        drawn[tau] = state
+    t = np.linspace(-8.0, 5.0, 261)
+    log = [sum(log_density_of_group(v, s, m) for s, m in zip(squares, sizes, strict=True)) for v in t]
+    log = np.array(log) + scipy.stats.halfcauchy.logpdf(np.exp(t), scale=0.5) + t
+    mass = np.cumsum(np.exp(log - log.max()))
+    check = lambda x, grid, mass: scipy.stats.kstest(x, lambda v: np.interp(v, grid, mass / mass[-1])).pvalue  # noqa: E731
+    assert check(drawn[None].log_tau, t, mass) > 1e-3
+    for g, first in enumerate((0, 1, 4)):
+        u, x = np.linspace(-12.0, 14.0, 5201), 0.5 * squares[g] / 0.49  # log eta
+        log = 0.5 * (sizes[g] + 1.0) * u - x * np.exp(u) - np.log1p(np.exp(u))
+        eta = drawn[0.7].d[:, 1 + first] * 0.49
+        assert check(np.log(eta), u, np.cumsum(np.exp(log - log.max()))) > 1e-3
+
+
+def test_groups_by_name_and_in_files(tmp_path):
+    """Names, order of columns, all samplers at once; what shares a scale has the same one in every draw."""
+    pandas, base = pytest.importorskip("pandas"), pytest.importorskip("sklearn.base")
+    X = columns(40, 5)
+    y = X[:, 0] - 4.0 + np.random.default_rng(1).standard_normal(40) > 0
+    frame, order = pandas.DataFrame(X, columns=list("abcde")), [3, 0, 1, 2, 4]
+    fit = lambda X, **options: quick(keep="all", standardize=True, **options).fit(X, y)  # noqa: E731
+    for sampler in ("gibbs", "px-gibbs", "split-hmc", "surrogate", "collapsed-gibbs"):
+        model = fit(frame, unpenalized=["d"], groups=[["a", "c"], ["e"]], sampler=sampler)
+        other = fit(X[:, order], unpenalized=[0], groups=[[3, 1]], sampler=sampler)
+        assert same(model.draws_["beta"][:, :, order], other.draws_["beta"])
+        log_lambda = model.draws_["log_lambda"]
+        np.testing.assert_allclose(log_lambda[:, :, 0], log_lambda[:, :, 2], rtol=1e-14)
+        assert abs(log_lambda[:, :, 0] - log_lambda[:, :, 1]).min() > 0.0 and np.isnan(log_lambda[:, :, 3]).all()
+    assert base.clone(model).groups == model.groups == [["a", "c"], ["e"]]
+    model.save(tmp_path / "model")
+    loaded = ns.bayes.BayesProbit.load(tmp_path / "model")
+    assert loaded.groups == model.groups and same(loaded.predict_proba(frame), model.predict_proba(frame))
+    with pytest.raises(ValueError, match="in that order"):
+        loaded.predict(frame[list("edcba")])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(groups=[[0, 1], [1, 2]]), r"column 1 is in groups\[1\] and in groups\[0\]"),
+        (dict(groups=[[0, 1]], unpenalized=[0]), r"column 0 is in groups\[0\] and in unpenalized"),
+        (dict(groups=[0, 1]), r"groups\[0\]=0 is no list; use a list of columns, \[0\]"),
+        (dict(groups=2), "use a list of groups"),
+        (dict(groups=[[0, 7]]), r"groups\[0\] has 7; use names, or numbers of columns from 0 to 2"),
+        (dict(groups=[[0, 1]], prior="lasso"), "use prior='horseshoe'"),
+        (dict(groups=[[0, 1]], slab=2.0, slab_df=4.0), "slab= alone"),
+    ],
+    ids=str,
+)
+def test_groups_that_cannot_be(options, message):
+    X = columns(40)
+    with pytest.raises((ValueError, TypeError), match=message):
+        quick(**options).fit(X, X[:, 1] > 0)

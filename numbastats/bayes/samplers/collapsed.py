@@ -28,8 +28,9 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.special import log_ndtr
 
 from numbastats.bayes.responses import log_expit
+from numbastats.bayes.samplers.scales import sliced
 from numbastats.random.kernels import POLYA_GAMMA, TRUNCNORM
-from numbastats.scalar.shrinkage import DONE, START, log_prior_tau, slice_step
+from numbastats.scalar.shrinkage import log_prior_tau
 
 __all__ = ["Classes", "Numbers", "Prior", "Problem", "State", "given_latent", "init", "loglik", "problem", "step"]
 
@@ -193,17 +194,17 @@ def step(data, prior, state, numbers):
     """The state after a step, for local scales that were drawn given the coefficients."""
     t, d = state.log_tau, state.d
     known = _products(data, prior, d)
-    phase, count, level, lo, hi, x = (DONE if prior.fixed else START), 0, 0.0, 0.0, 0.0, 0.0
-    by, found = math.nan, None
-    while phase != DONE:
-        by = _STRETCH * x
-        found = _marginal(data, prior, d, t + by, by, known)
-        phase, count, level, lo, hi, x = slice_step(
-            phase, count, found.value, level, 0.0, lo, hi, x, *numbers.key, numbers.item, numbers.stream
-        )
-    if _STRETCH * x != by:
-        by = _STRETCH * x
-        found = _marginal(data, prior, d, t + by, by, known)
+    seen = {}  # of the last evaluation, which is that of the draw unless the slice sampler stays
+
+    def density(x):
+        seen.clear()
+        seen[x] = _marginal(data, prior, d, t + _STRETCH * x, _STRETCH * x, known)
+        return seen[x].value
+
+    x = sliced(density, 0.0, numbers.key, numbers.item, numbers.stream, stays=prior.fixed)
+    if x not in seen:
+        density(x)
+    found, by = seen[x], _STRETCH * x
     return _draw(data, np.clip(d * math.exp(-2.0 * by), *_PRECISIONS), t + by, found, numbers)
 
 
