@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy import sparse
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.checks import choice, refuse_complex, refuse_mask
@@ -209,16 +210,17 @@ def check_memory(draws, columns, keep, chains):
 
 
 def matrix(X):
-    """X as a two-dimensional array; raises for invalid input. A memory map is not copied."""
-    if hasattr(X, "toarray"):
-        raise TypeError(
-            f"X is sparse, which is not supported yet; pass X.toarray(), which takes {8e-9 * math.prod(X.shape):.2g} GB, or for "
-            "more rows than fit into memory a function that gives blocks: lambda: ((X[i : i + 1000].toarray(), y[i : i + 1000]) "
-            "for i in range(0, X.shape[0], 1000))"
-        )
+    """X as a two-dimensional array, sparse if it is sparse; raises for invalid input. A memory map is not copied."""
+    if sparse.issparse(X):
+        return sparse.csr_array(_real(X))
     frame, X = X, unmasked(to_host(X, "X"))
     if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
         X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns
+    return _real(X)
+
+
+def _real(X):
+    """X if it is two-dimensional and of real numbers; raises otherwise."""
     refuse_complex(X.dtype, "X")
     if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
         raise TypeError(f"X has dtype {X.dtype}; convert it first, X.astype('float64')")
@@ -234,8 +236,10 @@ def matrix(X):
 
 def finite(x, first):
     """Raise if a block of rows has a NaN or infinity; `first` is the number of its first row."""
-    bad = ~np.isfinite(x)
+    bad = ~np.isfinite(x.data if sparse.issparse(x) else x)
     if bad.any():
+        if sparse.issparse(x):
+            first, x, bad = 0, x.toarray(), ~np.isfinite(x.toarray())
         i, j = np.argwhere(bad)[0]
         found = "NaN" if np.isnan(x[i, j]) else f"infinite ({x[i, j]})"
         raise ValueError(f"X[{first + i}, {j}] is {found}; drop or fill such rows first")
@@ -246,6 +250,7 @@ def block(pair, columns):
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"X() must give pairs (rows, outcomes), got a {type(pair).__name__}")
     x, y = matrix(pair[0]), column(pair[1])
+    x = x.toarray() if sparse.issparse(x) else x
     if y.shape != x.shape[:1]:
         raise ValueError(f"X() gave rows of shape {x.shape} with outcomes of shape {y.shape}; give one outcome per row")
     if columns is not None and x.shape[1] != columns:

@@ -8,13 +8,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, hstack, issparse
 
 from numbastats._core.errors import warn
 from numbastats.bayes.arguments import block, finite, matrix
 from numbastats.bayes.likelihood import part_rows
+from numbastats.bayes.samplers.algebra import Sparse
 
 __all__ = ["Reader", "Scaling", "Source", "Survey", "free_precisions", "integers", "scaling", "storage_by_size", "survey"]
 
+_MOST_DENSE = 2**27  # entries of a sparse X up to which samplers that pass over the rows have it written out in memory
 _SINGLE_FROM = 1_000_000  # X of at least so many entries is kept in float32 by default
 _LARGEST = 1e100  # bound on entries of X, for which X'X and prior precisions are in the range of a Cholesky factorisation
 
@@ -24,14 +27,15 @@ class Reader:
 
     Parameters
     ----------
-    X : array_like, shape (n, p), or callable
+    X : array_like or sparse, shape (n, p), or callable
         A callable returns a new iterator of pairs (rows, outcomes) at every reading.
     """
 
     def __init__(self, X):
         self.open = X if callable(X) else None
         self.X = None if callable(X) else matrix(X)
-        self.streamed = callable(X) or isinstance(X, np.memmap)
+        self.sparse = issparse(self.X)
+        self.streamed = callable(X) or isinstance(X, np.memmap) or (self.sparse and math.prod(self.X.shape) > _MOST_DENSE)
 
     def _pairs(self):
         if self.open is None:
@@ -49,11 +53,12 @@ class Reader:
         """Yield first row number, rows, and outcomes (None if X is an array); no piece crosses a multiple of `rows`."""
         lo = 0
         for x, y in self._pairs():
-            rows = rows or part_rows(x.shape[1])
-            for begin in _borders(lo, len(x), rows):
-                part = slice(begin, min(len(x), begin + rows - (lo + begin) % rows))
-                yield lo + begin, x[part], None if y is None else y[part]
-            lo += len(x)
+            rows, n = rows or part_rows(x.shape[1]), x.shape[0]
+            for begin in _borders(lo, n, rows):
+                part = slice(begin, min(n, begin + rows - (lo + begin) % rows))
+                found = x[part].toarray() if issparse(x) else x[part]
+                yield lo + begin, found, None if y is None else y[part]
+            lo += n
 
 
 def _borders(lo, n, rows):
@@ -365,6 +370,15 @@ class Source:
                 f"X() gave {n} rows, {self.shape[0]} in its first reading; it must return a new iterator over the same rows at "
                 "every call"
             )
+
+    def sparse(self):
+        """The rows in double precision without writing them out, if X is sparse; else None."""
+        if not self.reader.sparse:
+            return None
+        S = self.reader.X.astype(np.float64) if self.order is None else self.reader.X[:, self.order].astype(np.float64)
+        S.data /= self.scale[S.indices]
+        S = csr_array(hstack([np.ones((self.shape[0], 1)), S], format="csr")) if self.lead else S
+        return Sparse(S, np.concatenate([np.zeros(self.lead), self.shift / self.scale]), self.signs.astype(np.float64))
 
     def load(self):
         """All stored rows as one array."""

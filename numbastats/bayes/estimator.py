@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import issparse
 
 from numbastats._core.archive import read_archive, write_archive
 from numbastats._core.checks import choice
@@ -78,6 +79,11 @@ class _Regression(Estimator, Options):
     stats_: dict[str, Any]
     sampler_: str
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     # --- sampling ---
 
     def _fit(self, X, y, sample_weight=None, offset=None):
@@ -136,6 +142,10 @@ class _Regression(Estimator, Options):
         kind = sampler_of(self.response, self.sampler, facts.n, facts.p + self.fit_intercept, self.slab)
         whole = kind == "collapsed-gibbs" or (kind.endswith("gibbs") and facts.p + self.fit_intercept > facts.n)
         again = reader.streamed and storage in ("float64", "float32") and not whole
+        # the sums of a normal model, and products with vectors and of n x n, are made of sparse rows as they are
+        again |= (
+            reader.sparse and storage in ("float64", "float32") and (kind == "collapsed-gibbs" or self.response == "gaussian")
+        )
         X = source if again else source.load()
         # executors take host arrays, a normal model sums once, and the sampler of many columns makes no passes
         if is_executor(self.workers) or self.response == "gaussian" or kind == "collapsed-gibbs":
@@ -231,7 +241,7 @@ class _Regression(Estimator, Options):
         names = getattr(X, "columns", None)
         X = arguments.matrix(X)
         arguments.check_features(X, names, self)
-        for lo, x, _ in Reader(X).pieces():
+        for lo, x, _ in [(0, X, None)] if issparse(X) else Reader(X).pieces():
             arguments.finite(x, lo)
         return X
 
@@ -248,7 +258,7 @@ class _Regression(Estimator, Options):
         """
         self._need_draws("decision_draws")
         X = self._matrix(X)
-        out = np.empty((self.draws_["log_tau"].size, len(X)))
+        out = np.empty((self.draws_["log_tau"].size, X.shape[0]))
         for part, m in predictions.predictors(self.draws_, X):
             out[:, part] = m.T
         return out
@@ -280,7 +290,7 @@ class _Regression(Estimator, Options):
         """
         self._need_draws("sample_outcomes")
         X = self._matrix(X)
-        offset, key = arguments.numbers("offset", offset, len(X)), Key(normalise_rng(rng))
+        offset, key = arguments.numbers("offset", offset, X.shape[0]), Key(normalise_rng(rng))
         return self._as_outcomes(predictions.outcomes(self.draws_, X, self._options.response, key, offset))
 
     def _as_outcomes(self, y):
@@ -322,9 +332,9 @@ class _Regression(Estimator, Options):
     def _pair(self, X, y, offset):
         """X and the numbers that the likelihood takes for outcomes, checked."""
         X, y = self._matrix(X), arguments.column(y)
-        if not len(X):
+        if not X.shape[0]:
             raise ValueError(f"X has shape {X.shape}; at least one row is needed")
-        return X, self._likelihood_outcomes(y, len(X)), arguments.numbers("offset", offset, len(X))
+        return X, self._likelihood_outcomes(y, X.shape[0]), arguments.numbers("offset", offset, X.shape[0])
 
     def _likelihood_outcomes(self, y, n):
         raise NotImplementedError
@@ -600,7 +610,7 @@ class _Classifier(_Regression):
         X = self._matrix(X)
         if draws is not None:
             arguments.count("draws", draws)
-        offset = arguments.numbers("offset", offset, len(X))
+        offset = arguments.numbers("offset", offset, X.shape[0])
         response = self._options.response
         p, ends = predictions.probabilities(self.draws_, X, interval, draws, self.workers, response=response, offset=offset)
         return p if interval is None else (p, *ends)
@@ -629,7 +639,7 @@ class _Classifier(_Regression):
                 self._need_draws("an offset")
             return predictions.normal_log_probabilities(self._normal_scores("predict_log_proba", X))
         X, response = self._matrix(X), self._options.response
-        offset = arguments.numbers("offset", offset, len(X))
+        offset = arguments.numbers("offset", offset, X.shape[0])
         return predictions.log_probabilities(self.draws_, X, self.workers, response=response, offset=offset)
 
     def predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[Any]:
@@ -1027,7 +1037,7 @@ class HorseshoeRegression(_Regression):
         if interval is not None or response == "poisson":
             self._need_draws("an interval" if interval is not None else "the mean of counts")
         X = self._matrix(X)
-        offset = arguments.numbers("offset", offset, len(X))
+        offset = arguments.numbers("offset", offset, X.shape[0])
         if interval is None and response == "gaussian":
             m = X.astype(np.float64) @ self.coef_ + self.intercept_
             return m if offset is None else m + offset
@@ -1242,11 +1252,13 @@ class BayesProbit(_Classifier):
 
         Parameters
         ----------
-        X : array_like, shape (n, p), or callable
+        X : array_like or sparse, shape (n, p), or callable
             Finite numbers; integers become floats unless they are stored in 8 bits. A `numpy.memmap` stays on disk and is read
-            in parts, once per iteration. A callable returns, at every call, a new iterator over the same blocks
-            ``(rows, outcomes)`` of any sizes, and is also read once per iteration. The draws are those of an array of the same
-            rows. For dtype "int8" or "bfloat16", or more columns than rows, such data are read twice and kept in memory.
+            in parts, once per iteration. An array of scipy.sparse stays sparse for "collapsed-gibbs" and numbers; the other
+            samplers pass over dense rows, which are made once up to 2^27 entries, else in parts at every pass. A callable
+            returns, at every call, a new iterator over the same blocks ``(rows, outcomes)`` of any sizes, and is also read once
+            per iteration. The draws are those of an array of the same rows. For dtype "int8" or "bfloat16", or more columns
+            than rows, such data are read twice and kept in memory.
         y : array_like, shape (n,)
             Two different values; the larger one is the event. None with a callable X.
 

@@ -23,7 +23,7 @@ MUTANTS = [
      "[float(scale) ** -1.0] * units.intercept", "tests/bayes/test_chains.py", "intercept_prior"),
     ("numbastats/bayes/design.py", "facts_of(units.scale) / scale) ** 2", "facts_of(units.scale) / scale)",
      "tests/bayes/test_posteriors.py", "unpenalized and probit and split"),
-    ("numbastats/bayes/samplers/collapsed.py", "(weight - flat.sum())", "weight", "tests/bayes/test_scales.py", "least_squares"),
+    ("numbastats/bayes/samplers/collapsed.py", "(weight - (k - len(proper)))", "weight", "tests/bayes/test_scales.py", "least_squares"),
     ("numbastats/bayes/samplers/scales.py", "value - 0.5 * (sizes + 1.0) @", "value - 0.5 * sizes @",
      "tests/bayes/test_scales.py", "given_the_coefficients"),
     ("numbastats/bayes/samplers/scales.py", "(u + squares * precision) * precision", "(u + 2.0 * squares * precision) * precision",

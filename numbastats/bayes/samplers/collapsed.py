@@ -20,6 +20,7 @@ the shape n/2, and b that of this model over sigma.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.special import log_ndtr
 
 from numbastats.bayes.responses import log_expit
+from numbastats.bayes.samplers.algebra import Sparse, parted
 from numbastats.bayes.samplers.scales import sliced
 from numbastats.random.kernels import POLYA_GAMMA, TRUNCNORM
 from numbastats.scalar.shrinkage import log_prior_tau
@@ -43,7 +45,7 @@ class Problem(NamedTuple):
 
     Parameters
     ----------
-    A : numpy.ndarray, shape (m, p)
+    A : numpy.ndarray or a class with its products, shape (m, p)
     y : numpy.ndarray, shape (m,)
     shape : float
         1/sigma^2 is gamma with this shape; half of the sum of the weights, less the number of flat priors. Infinite where
@@ -72,7 +74,7 @@ class Classes(NamedTuple):
     Parameters
     ----------
     response : {"logit", "probit"}
-    X : numpy.ndarray, shape (n, k + p)
+    X : numpy.ndarray or Sparse, shape (n, k + p)
     weights, offsets : numpy.ndarray, shape (n,)
         Weights above 0; 1 for "probit".
     precisions
@@ -140,36 +142,93 @@ def problem(X, y, weights, *, precisions):
 
     Parameters
     ----------
-    X : numpy.ndarray, shape (n, k + p)
+    X : numpy.ndarray or Sparse, shape (n, k + p)
         The columns that are not shrunk, an intercept's among them, are first.
     y, weights : numpy.ndarray, shape (n,)
     precisions : numpy.ndarray, shape (k,)
         Prior precisions of their coefficients in units of 1/sigma^2; 0 for a flat prior.
     """
     k, root, weight = precisions.size, np.sqrt(weights), float(weights.sum())
-    flat = precisions == 0.0
-    rows = np.concatenate([np.column_stack([X, y]) * root[:, None], np.zeros((k - flat.sum(), X.shape[1] + 1))])
-    rows[len(y) :, :k] = np.diag(np.sqrt(precisions))[~flat]
-    R, rows = _rotated(rows[:, :k], rows[:, k:])
-    A, y = np.ascontiguousarray(rows[k:, :-1]), rows[k:, -1].copy()
-    return Problem(A, y, 0.5 * (weight - flat.sum()), weight, rows[:k, :-1], rows[:k, -1], R, precisions)
+    Z, A = parted(X.times(root) if isinstance(X, Sparse) else X * root[:, None], k)
+    proper = np.diag(np.sqrt(precisions))[precisions > 0.0]
+    turned = _Reflections.of(np.concatenate([Z, proper]))
+    y = turned.there(np.concatenate([y * root, np.zeros(len(proper))]))
+    if isinstance(A, Sparse):
+        first, A = (
+            np.array([turned.back(e)[: len(Z)] @ A for e in np.eye(len(y), k).T]).reshape(k, A.shape[1]),
+            _Turned(A, turned),
+        )
+    else:
+        rows = turned.there(np.concatenate([A, np.zeros((len(proper), A.shape[1]))]))
+        first, A = rows[:k], np.ascontiguousarray(rows[k:])
+    shape = 0.5 * (weight - (k - len(proper)))
+    return Problem(A, y[k:].copy(), shape, weight, first, y[:k], turned.R, precisions)
 
 
-def _rotated(Z, rows):
-    """R and Q'rows of Z = Q R."""
-    if not Z.size:
-        return np.empty((0, 0)), rows
-    reflections, scales, _, info = lapack.dgeqrf(Z)
-    assert info == 0
-    rows = np.ascontiguousarray(rows)  # its transpose, in the order that LAPACK takes, is multiplied from the right
-    found, _, _ = lapack.dormqr("R", "N", reflections, scales, rows.T, max(64 * len(rows.T), 1), overwrite_c=1)
-    k = Z.shape[1]
-    return np.triu(reflections[:k]), found.T
+class _Reflections(NamedTuple):
+    """Q of a QR factorisation, as LAPACK has it, and the square R."""
+
+    vectors: np.ndarray
+    scales: np.ndarray
+    R: np.ndarray
+
+    @classmethod
+    def of(cls, Z):
+        """Those of columns Z."""
+        if not Z.shape[1]:
+            return cls(Z, np.empty(0), np.empty((0, 0)))
+        vectors, scales, _, info = lapack.dgeqrf(Z)
+        assert info == 0
+        return cls(vectors, scales, np.triu(vectors[: Z.shape[1]]))
+
+    def there(self, rows, way="N"):
+        """Q'rows."""
+        if not len(self.scales):
+            return rows
+        columns = np.ascontiguousarray(rows.reshape(len(rows), -1)).T  # in the order that LAPACK takes: Q comes from the right
+        found, _, _ = lapack.dormqr("R", way, self.vectors, self.scales, columns, 64 * max(len(columns), 1))
+        return found.T.reshape(rows.shape)
+
+    def back(self, rows):
+        """Q rows."""
+        return self.there(rows, "T")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Turned:
+    """The rows of Q'A, but for the first ones, of sparse rows A; Q may have rows beyond those of A, where these are 0."""
+
+    A: Sparse
+    turned: _Reflections
+
+    __array_ufunc__ = None
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns."""
+        return len(self.turned.vectors) - len(self.turned.scales), self.A.shape[1]
+
+    def __matmul__(self, b):
+        """The rows times coefficients."""
+        return self.turned.there(self._longer(self.A @ b))[len(self.turned.scales) :]
+
+    def __rmatmul__(self, r):
+        """Sums over the rows, times the numbers r of the rows."""
+        return self.turned.back(np.concatenate([np.zeros(len(self.turned.scales)), r]))[: self.A.shape[0]] @ self.A
+
+    def gram(self, v):
+        """The rows' X V X' for the diagonal v of V."""
+        once = self.turned.there(self._longer(self.A.gram(v)))
+        k = len(self.turned.scales)
+        return np.ascontiguousarray(self.turned.there(self._longer(once.T))[k:, k:])
+
+    def _longer(self, rows):
+        return np.concatenate([rows, np.zeros((len(self.turned.vectors) - len(rows), *rows.shape[1:]))])
 
 
 def given_latent(data, b, key, item, stream):
     """The normal rows of two classes, given latent variables that are drawn given the coefficients b."""
-    margins, latent = data.X @ b + data.offsets, np.empty(len(data.X))
+    margins, latent = data.X @ b + data.offsets, np.empty(data.X.shape[0])
     if data.response == "probit":
         TRUNCNORM.serial(*key, stream, item, margins, 1.0, 0.0, math.inf, latent)
         outcomes, weights, shape = latent - data.offsets, data.weights, 0.5 * len(latent)
@@ -214,6 +273,8 @@ def _products(data, prior, d):
 
 
 def _product(A, v):
+    if not isinstance(A, np.ndarray):
+        return A.gram(v)
     root = A * np.sqrt(v)
     return root @ root.T  # of a matrix and its own transpose BLAS makes one half
 
@@ -249,7 +310,7 @@ def _draw(data, d, log_tau, found, numbers):
     sigma = 1.0 if math.isinf(data.shape) else math.sqrt(max(found.u @ found.u, 1e-300) / (2.0 * numbers.gamma))
     w = np.sqrt(found.v) * z
     rest = _solve(found.L, _solve(found.L, y / sigma - A @ w - e), True)
-    b = sigma * (w + found.v * (A.T @ rest))
+    b = sigma * (w + found.v * (rest @ A))
     residuals, squares = y - A @ b, sigma**2 * (free @ free)
     a = solve_triangular(data.R, data.first - data.rows @ b + sigma * free) if k else free
     squares += residuals @ residuals - data.precisions @ a**2  # the rows of the prior are no data
