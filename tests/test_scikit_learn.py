@@ -26,10 +26,8 @@ FAILURES = {
     ns.kde.KDEClassifier: OBJECTS | {"check_fit1d": "samples (n,) are samples in one dimension"},
     ns.bayes.BayesProbit: OBJECTS,
     ns.bayes.HorseshoeProbit: OBJECTS,
-    ns.bayes.HorseshoeClassifier: OBJECTS
-    | dict.fromkeys(WEIGHTED, "the posterior is the same, its draws are others"),
-    ns.bayes.HorseshoeRegression: OBJECTS
-    | dict.fromkeys(WEIGHTED, "the posterior is the same, its draws are others"),
+    ns.bayes.HorseshoeClassifier: OBJECTS | dict.fromkeys(WEIGHTED, "the posterior is the same, its draws are others"),
+    ns.bayes.HorseshoeRegression: OBJECTS | dict.fromkeys(WEIGHTED, "the posterior is the same, its draws are others"),
     ns.mixture.Mixture: OBJECTS
     | {"check_fit1d": "1-d data are the usual ones here", "check_array_api_input": "not asked for"}
     | dict.fromkeys(
