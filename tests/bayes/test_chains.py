@@ -43,7 +43,7 @@ def _prior_invariance(kind, prior, replicates):
         signs = np.where(X @ b + rng.standard_normal(n) > 0, 1.0, -1.0)
         sampler = Chains(
             Rows(X * signs[:, None], "cpu", 1),
-            prior=Prior(prior, 0, 1.0, scale, None),
+            prior=Prior(prior, 0, (), scale, None),
             kind=kind,
             chains=1,
             warmup=0,
