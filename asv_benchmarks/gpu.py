@@ -15,7 +15,7 @@ on arrays that fill the chip, as a share of the bandwidth that a plain copy reac
 CUDA's own functions; whole calls that take the other kernels. Registers, stack frames and instructions are those of SASS.md,
 which needs no GPU (tests/ptx_gate.py).
 
-In the simulator one kernel of each loop is run, with the first of its argument types, since the rooms' tests run the others; of
+In the simulator one kernel of each loop is run, with the first of its argument types, as other tests run the others; of
 these it is only seen that inputs are known. It has no float32 scalars (it computes them in double), so there a kernel of both
 types is run in float64 only.
 

@@ -1,4 +1,4 @@
-"""Read the built documentation: top bar, sidebars, links between its pages.
+"""Read the built documentation: top bar, sidebars, links between its pages, pictures at the heads, width of code.
 
     python docs/check_site.py FOLDER
 
@@ -13,15 +13,17 @@ from urllib.parse import unquote, urlsplit
 TOP = ["Get started", "User guide", "Gallery", "API", "Benchmarks"]
 WITHOUT_SIDEBAR = {"index.html", "search.html", "genindex.html", "py-modindex.html"}
 TIMES = "sg_execution_times.html"  # of the gallery, in no section
+WIDTH = 88  # of code, in characters: what the column of text shows
 
 
 class Page(HTMLParser):
-    """Its anchors, its links, those of the sidebar, and the words of the top bar."""
+    """Its anchors, its links, those of the sidebar, the words of the top bar, pictures at the head, code."""
 
     def __init__(self, text):
         super().__init__()
         self.anchors, self.links, self.sidebar, self.top = set(), [], [], []
-        self._open, self._word = [], None
+        self.headings, self.pictures, self.code = 0, 0, []
+        self._open, self._word, self._pre = [], None, False
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -30,6 +32,13 @@ class Page(HTMLParser):
         self.anchors.update(given[key] for key in ("id", "name") if given.get(key))
         if tag in ("nav", "ul"):
             self._open.append((tag, given.get("class") or ""))
+        self.headings += tag == "h2"
+        self.pictures += (
+            tag == "img" and not self.headings and "images/" in (given.get("src") or "") and "logo" not in given["src"]
+        )
+        if tag == "pre":
+            self._pre = True
+            self.code.append("")
         if tag == "a" and given.get("href"):
             self.links.append(given["href"])
             if any("bd-links" in name for _, name in self._open):
@@ -41,12 +50,16 @@ class Page(HTMLParser):
         """A list or a link ends."""
         if tag in ("nav", "ul") and self._open:
             self._open.pop()
+        if tag == "pre":
+            self._pre = False
         if tag == "a" and self._word is not None:
             self.top.append(self._word.strip())
             self._word = None
 
     def handle_data(self, data):
-        """Text of a link in the top bar."""
+        """Text of a link in the top bar, or of code."""
+        if self._pre:
+            self.code[-1] += data
         if self._word is not None:
             self._word += data
 
@@ -55,13 +68,18 @@ def main():
     """Every page."""
     root = Path(sys.argv[1]).resolve()
     files = [f for f in root.rglob("*.html") if not {"_modules", "_static"} & set(f.relative_to(root).parts)]
-    pages, wrong, links = {f: Page(f.read_text(encoding="utf-8")) for f in files}, [], 0
+    pages, wrong, links = ({f: Page(f.read_text(encoding="utf-8")) for f in files}, [], 0)
     for file, page in pages.items():
         name = file.relative_to(root).as_posix()
         if list(dict.fromkeys(page.top)) != TOP:
             wrong.append(f"{name}: the top bar is {page.top}")
         if name not in WITHOUT_SIDEBAR and file.name != TIMES and not page.sidebar:
             wrong.append(f"{name}: an empty sidebar")
+        if file.parent.name == "subpackages" and not page.pictures:
+            wrong.append(f"{name}: no picture at its head")
+        if not {"api", "auto_examples"} & set(file.parts):  # docstrings and scripts, as wide as in the repository
+            wide = {line for code in page.code for line in code.splitlines() if len(line) > WIDTH}
+            wrong += [f"{name}: code of {len(line)} characters: {line}" for line in sorted(wide)]
         for link in page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:

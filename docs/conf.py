@@ -48,6 +48,7 @@ numpydoc_show_class_members = False  # the template of classes lists methods
 html_theme = "pydata_sphinx_theme"
 html_title = "numbastats"
 html_static_path = ["images"]
+html_css_files = ["pages.css"]
 html_favicon = html_logo = "images/logo.svg"
 html_theme_options = {
     "logo": {"text": f"numbastats {release}"},
@@ -59,6 +60,23 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True  # what is copied has neither prompts nor output
 
+PAPERS = {
+    f"plot_{name}.py"
+    for name in "bayes_probit kde_speed mixture_tables quantile_kernels quantile_recycle stable_density stable_fit".split()
+}
+
+
+class PapersLast:
+    """Order of the gallery."""
+
+    def __init__(self, src_dir):
+        pass
+
+    def __call__(self, filename):
+        """The key of a script: tasks by name, the tour first, the papers last."""
+        return (filename in PAPERS, filename != "tour.py", filename)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "auto_examples",
@@ -66,15 +84,16 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "within_subsection_order": PapersLast,
 }
 
-ROOMS = "stable kde kde.bandwidth bayes mixture quantile distributions random interop config testing".split()
+PACKAGES = "stable kde kde.bandwidth bayes mixture quantile distributions random interop config testing".split()
 SCALARS = "elementary special normal incomplete bessel samplers counts philox hyperbolic tables".split()
 
 
 def write_api():
     """One page for each module: its docstring and a table of its public names, each with a page of its own."""
-    for name in ("", *ROOMS, "scalar", *(f"scalar.{module}" for module in SCALARS)):
+    for name in ("", *PACKAGES, "scalar", *(f"scalar.{module}" for module in SCALARS)):
         full = f"numbastats.{name}".rstrip(".")
         module = importlib.import_module(full)
         names = [n for n in module.__all__ if not inspect.ismodule(getattr(module, n))]
@@ -92,7 +111,14 @@ def title_examples(app, docname, source):
         head, body = source[0].split(".py:\n\n", 1)
         text, code = body.split(".. GENERATED FROM", 1)
         first, rest = text.lstrip().replace("|", r"\|").split("\n", 1)
+        first = first.rstrip(".")
         source[0] = f"{head}.py:\n\n{first}\n{'=' * len(first)}\n{rest}.. GENERATED FROM{code}"
+
+
+def close_blocks(app, docname, source):
+    """Drop the empty line that a doctest needs before the end of a block of Markdown."""
+    if app.env.doc2path(docname).endswith(".md"):
+        source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
 def escape_bars(app, what, name, obj, options, lines):
@@ -107,6 +133,7 @@ def setup(app):
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before numpydoc's, of 500
     app.connect("source-read", title_examples)
+    app.connect("source-read", close_blocks)
 
 
 write_api()

@@ -22,11 +22,11 @@ WRITTEN = {  # supports that depend on parameters
 }
 HEAD = """# All distributions
 
-Every class has the protocol of [distributions](rooms/distributions.md). "Support" is that of the standard form, before location
+Every class has the protocol of [distributions](subpackages/distributions.md). "Support" is that of the standard form, before location
 and scale; the words for functions that take a family, such as `fit`, are ours or SciPy's. A fit estimates the parameters that
 are named; the others stay at their defaults unless `fixed=` says otherwise. "By points" are tails and quantiles computed for
 each value, in threads and on the GPU; "tables" are masses and quantiles of the density that are kept for a set of parameters,
-and "series" those of [stable distributions](rooms/stable.md). This page is written by `python docs/make_families.py`.
+and "series" those of [stable distributions](subpackages/stable.md). This page is written by `python docs/make_families.py`.
 
 """
 

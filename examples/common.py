@@ -27,7 +27,7 @@ def best_of(function, repeats=5):
 
 
 def timed(function):
-    """Result and wall time of one call, for a peer that takes long and compiles nothing."""
+    """Result and wall time of one call, for what takes long and compiles nothing."""
     start = time.perf_counter()
     result = function()
     return result, time.perf_counter() - start

@@ -1,4 +1,6 @@
-"""The horseshoe probit study of Terenin, Dong and Draper: its synthetic data, its scaling in rows, and how the samplers mix.
+"""Horseshoe probit: the paper's study.
+
+The study of Terenin, Dong and Draper (2018): synthetic data, time against rows, and how the samplers mix.
 
     python examples/plot_bayes_probit.py --output FOLDER
 

@@ -1,4 +1,6 @@
-"""Disease progression given the body-mass index: conditional densities, quantiles and highest-density regions.
+"""Densities given another variable.
+
+Disease progression given the body-mass index: conditional densities, quantiles and highest-density regions.
 
     python examples/plot_conditional_density.py --output FOLDER
 

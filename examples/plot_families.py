@@ -1,4 +1,4 @@
-"""Which family: densities by kind of data.
+"""Families by kind of data.
 
     python examples/plot_families.py --output FOLDER
 

@@ -1,4 +1,6 @@
-"""Choosing a bandwidth: rules and cross-validation on a mixture that is known, and on body-mass indices.
+"""Choosing a bandwidth.
+
+Rules and cross-validation on a mixture that is known, and on body-mass indices.
 
     python examples/plot_kde_bandwidth.py --output FOLDER
 

@@ -1,8 +1,10 @@
-"""Kernel density on a grid against SciPy, scikit-learn and KDEpy: the same answer, times and errors.
+"""A density on a grid.
+
+Against SciPy, scikit-learn and KDEpy: the same answer, times and errors.
 
     python examples/plot_kde_grid.py [--output FOLDER]
 
-Saves plot_kde_grid.png: the density of 10,000 correlated samples with its exact zeros, and the differences to the peers.
+Saves plot_kde_grid.png: the density of 10,000 correlated samples with its exact zeros, and the differences to the others.
 """
 
 from __future__ import annotations
@@ -42,22 +44,24 @@ def main():
 
     h = ns.kde.bandwidth.eq9(x)
     factor = h / np.sqrt(6)  # the standard deviation of the kernel
-    g, peer = best_of(lambda: gaussian_kde(x.T, bw_method=factor)(mesh.T).reshape(shape), 1)
+    g, other = best_of(lambda: gaussian_kde(x.T, bw_method=factor)(mesh.T).reshape(shape), 1)
     score = ns.kde.perkins(f, g)
-    print(f"{'SciPy gaussian_kde':34s} {peer * 1e3:10.1f} ms   {peer / seconds:6.0f}x; Perkins score {score:.4f}")
+    print(f"{'SciPy gaussian_kde':34s} {other * 1e3:10.1f} ms   {other / seconds:6.0f}x; Perkins score {score:.4f}")
     ours, seconds = best_of(lambda: ns.kde.grid(x, axes, h=h, bw_convention="sklearn", workers=1))
     tree = KernelDensity(kernel="epanechnikov", bandwidth=h).fit(x)
-    theirs, peer = best_of(lambda: np.exp(tree.score_samples(mesh)).reshape(shape), 1)
+    theirs, other = best_of(lambda: np.exp(tree.score_samples(mesh)).reshape(shape), 1)
     difference = np.abs(theirs - ours) / ours.max()
-    print(f"{'scikit-learn KernelDensity':34s} {peer * 1e3:10.1f} ms   {peer / seconds:6.0f}x; differs by {difference.max():.1e}")
+    print(
+        f"{'scikit-learn KernelDensity':34s} {other * 1e3:10.1f} ms   {other / seconds:6.0f}x; differs by {difference.max():.1e}"
+    )
     try:
         from KDEpy import FFTKDE
 
         wide = [np.linspace(a[0] - 1e-6, a[-1] + 1e-6, len(a)) for a in axes]
         positions = np.stack([m.ravel() for m in np.meshgrid(*wide, indexing="ij")], -1)
-        fft, peer = best_of(lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(positions).reshape(shape))
+        fft, other = best_of(lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(positions).reshape(shape))
         wrong = np.abs(fft - ours).max() / ours.max()
-        print(f"{'KDEpy FFTKDE (approximate)':34s} {peer * 1e3:10.2f} ms   {peer / seconds:6.1f}x; differs by {wrong:.1e}")
+        print(f"{'KDEpy FFTKDE (approximate)':34s} {other * 1e3:10.2f} ms   {other / seconds:6.1f}x; differs by {wrong:.1e}")
     except ImportError:
         print("KDEpy is not installed")
 

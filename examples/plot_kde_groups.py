@@ -1,4 +1,6 @@
-"""Wines of three cultivars: a density for each group, contours of mass, and a classifier.
+"""Densities of groups, a classifier.
+
+Wines of three cultivars: a density for each group, contours of mass, and a classifier.
 
     python examples/plot_kde_groups.py --output FOLDER
 

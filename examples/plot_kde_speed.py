@@ -1,4 +1,7 @@
-"""The reference's tables 2 to 5 and figures 11 to 13: difference rows against S-KDE and brute force, two and three dimensions.
+"""Kernel densities: the paper's tables.
+
+Tables 2 to 5 and figures 11 to 13 of Lopez-Novoa and others (2015): difference rows against S-KDE and brute force, two and three
+dimensions.
 
     python examples/plot_kde_speed.py [--output FOLDER] [--full]
 

@@ -1,4 +1,6 @@
-"""Body-mass index as a mixture: the number of components by BIC, densities over the histogram.
+"""A mixture of body-mass indices.
+
+The number of components by BIC, densities over the histogram.
 
     python examples/plot_mixture_bmi.py --output FOLDER
 

@@ -1,9 +1,11 @@
-"""The timing tables of the bulkem report (Howson 2015, sections 4.1 and 4.2), beside the report's own figures.
+"""Mixtures: the report's tables.
+
+The timing tables of the bulkem report (Howson 2015, sections 4.1 and 4.2), beside the report's own figures.
 
     python examples/plot_mixture_tables.py --output FOLDER
 
 Data as in the report's manual: 0.3 IG(mean 1, lambda 30) + 0.7 IG(mean 3, lambda 0.2). "rule" is the report's algorithm with one
-random start; "certified" is the default fit: 30 starts, the best ones climbed to a certified maximum. The report's times are
+random start; "certified" is the default fit: 30 starts, the best ones climbed to a certified local maximum. Its times are
 those of an interpreted R loop and of a CUDA GPU of 2014; they are quoted for scale, not as a comparison of hardware.
 """
 

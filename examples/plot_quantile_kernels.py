@@ -1,6 +1,8 @@
-"""Tables 1 and 2 of the paper, and its precision figures: normal quantile kernels and what they compete with.
+"""Normal quantiles: the paper's tables.
 
-W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011). Our kernels and the peers of the paper's tables (Acklam 2003;
+Tables 1 and 2 of the paper, and its precision figures: normal quantile kernels and what they compete with.
+
+W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011). Our kernels and the others of the paper's tables (Acklam 2003;
 the same with one Halley step; Wichura's AS241, 1988; Giles 2011; the library's own function) are timed in turn on one thread
 and compared with exact values; on a machine with a GPU our kernels are timed there too. The paper's tables state milliseconds
 for sizes it does not give, so ratios are printed. Saves quantile_kernels.png (figures 1-2 and 5-13) and quantile_variable.png
@@ -79,7 +81,7 @@ def callables(dtype, u, out):
 def nanoseconds(calls, n, rounds):
     """Median time per value of each, measured in turns whose order changes.
 
-    Every measurement follows a throw-away call: the very first one compiles, and after a slow peer the caches are cold.
+    Every measurement follows a throw-away call: the very first one compiles, and after a slow one the caches are cold.
     """
     times, names, rng = {name: [] for name in calls}, list(calls), np.random.default_rng(0)
     for _ in range(rounds):

@@ -1,4 +1,6 @@
-"""Recycling normals, exponentials and quasi-random points into other distributions: figure 14 of the paper and what follows.
+"""Recycling: the paper's figure.
+
+Normals, exponentials and quasi-random points recycled into other distributions: figure 14 of the paper and what follows.
 
 W. T. Shaw, T. Luu, N. Brickman, "Quantile Mechanics II" (2011). Prints
 

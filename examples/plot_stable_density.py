@@ -1,4 +1,6 @@
-"""The reference's experiments on the evaluation of stable distributions, our figures beside its own.
+"""Stable densities: the paper's experiments.
+
+Experiments on the evaluation of stable distributions, our figures beside the paper's.
 
 Tables 2 to 8 and figures 7 to 12 of Julian-Moreno et al., "Fast parallel alpha-stable distribution function evaluation and
 parameter estimation using OpenCL in GPGPUs" (2016), with alpha = 0.1 and 0.4 added: median relative errors and their estimates

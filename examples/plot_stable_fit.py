@@ -1,4 +1,6 @@
-"""Estimation of stable distributions: table 9 and figures 13 and 14 of Julian-Moreno and others, at a smaller scale.
+"""Stable fits: the paper's table.
+
+Table 9 and figures 13 and 14 of Julian-Moreno and others (2016), at a smaller scale.
 
     python examples/plot_stable_fit.py --output FOLDER
 

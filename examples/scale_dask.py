@@ -1,4 +1,6 @@
-"""Dask with one worker process and with several: the same bits, and how the time divides.
+"""Dask with one and several workers.
+
+One worker process and several: the same bits, and how the time divides.
 
     python examples/scale_dask.py [--workers 2] [--points 10_000_000] [--repeats 3]
 

@@ -1,11 +1,13 @@
-"""A tour of numbastats on real data: prints a table and writes plots.
+"""A tour of six analyses.
+
+Real data, a table of results and times, plots:
 
     pip install ".[examples]" && python examples/tour.py
 
-Every part is a module beside this one, tour_<part>.py, whose `run(rows, folder)` appends lines (what, result, seconds, peer,
-how many times faster than the peer) and saves its plots in the folder; seconds, peer and ratio may be None. What they call is
-compiled before, on all cores. Calls are timed after a first one, in turns with their peers, and the median is printed; what takes
-seconds is timed once.
+Every part is a module beside this one, tour_<part>.py, whose `run(rows, folder)` appends lines (what, result, seconds, other
+package, how many times faster than it) and saves its plots in the folder; seconds, package and ratio may be None. What they call
+is compiled before, on all cores. Calls are timed after a first one, in turns with the other package, and the median is printed;
+what takes seconds is timed once.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from tour_kernels import KERNELS
 
 import numbastats as ns
 
+FONT = 14  # of the plots, which are half as large in the overview
 PARTS = ("normality", "risk", "stable", "kde", "mixture", "bayes")
 WIDTHS = 50, 60
 
@@ -36,9 +39,14 @@ def overview(folder):
     plt.close(figure)
 
 
+def two_digits(value):
+    """A number as text, with two significant digits and no exponent."""
+    return f"{float(f'{value:.2g}'):,.10g}"
+
+
 def main():
     """Run every part, print its lines."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plots")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,14 +54,18 @@ def main():
         f"numbastats {ns.__version__}, {os.cpu_count()} cores; median times; the first run compiles for a minute or two\n",
         flush=True,
     )
+    from matplotlib import pyplot as plt
+
+    plt.rcParams["font.size"] = FONT
     ns.warmup(KERNELS, workers=-1, progress=True)
     print(f"{'':{WIDTHS[0]}s} {'result':{WIDTHS[1]}s} {'seconds':>8s}  times as fast as", flush=True)
     for part in PARTS:
         rows = []
         importlib.import_module(f"tour_{part}").run(rows, folder)
-        for what, result, seconds, peer, ratio in rows:
-            timing = f"{seconds:8.4f}" if seconds is not None else " " * 8
-            print(f"{what:{WIDTHS[0]}s} {result:{WIDTHS[1]}s} {timing}  {f'{ratio:.1f}x {peer}' if peer else ''}".rstrip())
+        for what, result, seconds, other, ratio in rows:
+            timing = "" if seconds is None else two_digits(seconds)
+            faster = f"{two_digits(ratio)}x {other}" if other else ""
+            print(f"{what:{WIDTHS[0]}s} {result:{WIDTHS[1]}s} {timing:>8s}  {faster}".rstrip())
         print(flush=True)
     overview(folder)
     print(f"plots: {folder}")

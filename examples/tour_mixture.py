@@ -2,7 +2,7 @@
 
 Petal lengths of 150 irises of three species (Fisher 1936, shipped with scikit-learn): how many groups do the lengths alone show?
 Then many small data sets at once: bootstrap samples of the body-mass indices of 442 diabetes patients (Efron and others 2004),
-every one fitted to a certified maximum.
+every one fitted to a certified local maximum.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from tour_timing import race
 
 import numbastats as ns
 
+FEW = 0.05  # a component with less of the values is an accident of the sample
+
 
 def run(rows, folder):
     """Number of groups by BIC, and a bootstrap of a mixture."""
@@ -25,7 +27,7 @@ def run(rows, folder):
     rows.append(
         (
             "petal lengths: groups by BIC (n = 150)",
-            f"{best.n_components}, of mean {means} cm; {best.message}",
+            f"{best.n_components}, of mean {means} cm; {best.message.partition(';')[0]}",
             seconds,
             None,
             None,
@@ -39,16 +41,16 @@ def run(rows, folder):
     batch, seconds = timed(lambda: ns.mixture.fit_many(samples, 2, family="gaussian", rng=1))
     few = samples[: 1 if SMOKE else 3]
 
-    def peer():  # takes seconds, as our fits do: both are timed once
+    def others():  # takes seconds, as our fits do: both are timed once
         models = [GaussianMixture(2, n_init=30, tol=1e-8, max_iter=5000, random_state=0).fit(x[:, None]) for x in few]
         return np.array([m.score(x[:, None]) * x.size for m, x in zip(models, few, strict=True)])
 
     GaussianMixture(2).fit(few[0][:, None])
-    theirs, peer_seconds = timed(peer)
-    ratio = peer_seconds / len(few) / (seconds / len(samples))
+    theirs, their_seconds = timed(others)
+    ratio = their_seconds / len(few) / (seconds / len(samples))
     certified = np.mean(batch.status == 0)
     label = f"{len(samples):,} mixtures of {bmi.size} values, 30 starts each"
-    rows.append((label, f"{certified:.1%} certified maxima", seconds, f"scikit-learn (of {len(few)})", ratio))
+    rows.append((label, f"{certified:.1%} certified local maxima", seconds, f"scikit-learn (of {len(few)})", ratio))
     gain = batch.loglik[: len(few)] - theirs
     text = f"{gain.min():+.1g} to {gain.max():+.2g}, median {np.median(gain):+.1g}"
     rows.append(("  log-likelihood above scikit-learn's", text, None, None, None))
@@ -58,9 +60,10 @@ def run(rows, folder):
     grid = np.linspace(petals.min() - 0.3, petals.max() + 0.3, 300)
     axes[0].hist(petals, bins=30, density=True, color="0.85")
     axes[0].plot(grid, best.pdf(grid), "k-")
-    axes[0].set(xlabel="petal length, cm", title=f"{best.n_components} lognormal components")
-    axes[1].plot(batch.means[good, 0], batch.means[good, 1], ".", ms=2)
-    axes[1].set(
-        xlabel="first mean, kg/m$^2$", ylabel="second mean, kg/m$^2$", title="body-mass index: bootstrap of two Gaussians"
-    )
+    axes[0].set(xlabel="petal length, cm", ylabel="density", title=f"150 irises: {best.n_components} groups by BIC")
+    small = batch.weights.min(axis=1) < FEW
+    for chosen, label in ((good & ~small, "both components large"), (good & small, f"one below {FEW:.0%} of the values")):
+        axes[1].plot(batch.means[chosen, 0], batch.means[chosen, 1], ".", ms=3, label=label)
+    axes[1].set(xlabel="first mean, kg/m$^2$", ylabel="second mean, kg/m$^2$", title="body-mass index, bootstrap")
+    axes[1].legend(frameon=False, fontsize="small", loc="upper left", markerscale=3)
     figure.savefig(folder / "tour_mixture.png", dpi=120)

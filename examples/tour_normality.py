@@ -62,16 +62,23 @@ def run(rows, folder):
     for axis, (name, x) in zip(axes, columns.items(), strict=True):
         ordered = np.sort(x)
         statistic = ppcc(ordered[None], scores)[0]
-        p = (1 + np.sum(null <= statistic)) / (1 + null.size)
+        below = np.sum(null <= statistic)
+        p = f"p {'=' if below else '<='} {(1 + below) / (1 + null.size):.1g}"  # no fewer than one in all samples can be told
         mean, sd = x.mean(), x.std(ddof=1)
-        rows.append((f"{labels[name].split(',')[0]} (n = {n})", f"QQ correlation {statistic:.5f}, p = {p:.2g}", None, None, None))
-        axis.fill_between(
-            scores, mean + sd * envelope[0], mean + sd * envelope[1], color="0.85", label="95 % of normal samples, pointwise"
+        rows.append(
+            (
+                f"{labels[name].split(',')[0]} (n = {n})",
+                f"QQ correlation {statistic:.5f}, {p} of {null.size:,} samples",
+                None,
+                None,
+                None,
+            )
         )
+        axis.fill_between(scores, mean + sd * envelope[0], mean + sd * envelope[1], color="0.85", label="95 % of normal samples")
         axis.plot(scores, mean + sd * scores, "k-", lw=0.8)
-        axis.plot(scores, ordered, ".", ms=3, label=f"data, r = {statistic:.4f}, p = {p:.2g}")
+        axis.plot(scores, ordered, ".", ms=3, label=f"data, r = {statistic:.4f}, {p}")
         axis.set(xlabel="normal quantile", ylabel=labels[name])
         axis.legend(loc="upper left", frameon=False)
-    figure.suptitle(f"Normal quantile-quantile plots of {n} patients; null distribution from {replicates:,} simulated samples")
+    figure.suptitle(f"{n} patients against the normal distribution; pressures are rounded")
     figure.savefig(folder / "tour_normality.png", dpi=120)
     plt.close(figure)

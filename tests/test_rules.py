@@ -41,7 +41,7 @@ ROOM_FILES = {
     "distributed.py",
     "paper.py",
 }
-SHARED = {"inference.py", "information.py", "likelihood.py", "moments.py"}  # words of the field that mean the same in two rooms
+SHARED = {"inference.py", "information.py", "likelihood.py", "moments.py"}  # mean the same in two sub-packages
 FIELD_WORDS = {  # host mathematics, each by a word of the field that no other room uses
     "stable": "derivatives maximisation parameterisations mcculloch shared_tables simple_estimators starts table_cache",
     "kde": "bandwidth boundaries cell_list classes conditional distribution footprint gridding groups masses matrices model "
@@ -242,14 +242,14 @@ def _is_all(node, path):
 
 
 @pytest.mark.parametrize("room", FURNISHED)
-def test_rooms_have_one_vocabulary_of_files(room):
-    """Beside the names that all rooms share there are words of the field, of which no two rooms use one for different things."""
+def test_sub_packages_have_one_vocabulary_of_files(room):
+    """Beside the names that all sub-packages share there are words of the field, of which no two use one for different things."""
     files = {p.name for p in (ROOT / room).glob("*.py")}
     others = set().union(*(words for other, words in FIELD_WORDS.items() if other != room))
     assert files <= ROOM_FILES | SHARED | FIELD_WORDS[room], (
         f"{room}: {sorted(files - ROOM_FILES - SHARED - FIELD_WORDS[room])} are not in the table"
     )
-    assert not FIELD_WORDS[room] & others, f"{sorted(FIELD_WORDS[room] & others)} would be in two rooms"
+    assert not FIELD_WORDS[room] & others, f"{sorted(FIELD_WORDS[room] & others)} would be in two sub-packages"
 
 
 @pytest.mark.parametrize("room", FURNISHED)

@@ -282,7 +282,7 @@ def test_a_family_is_required(call):
 
 
 def test_gaussian_is_normal():
-    """All rooms say "normal", and understand "gaussian"."""
+    """All sub-packages say "normal", and understand "gaussian"."""
     x = np.random.default_rng(1).normal(size=100)
     for name in ("normal", "gaussian"):
         fit, batch = mixture.fit(x, 1, family=name), mixture.fit_many([x], 1, family=name)
