@@ -10,6 +10,7 @@ import numbastats.bayes as bayes
 import numbastats.config as config
 import numbastats.distributions as distributions
 import numbastats.kde as kde
+import numbastats.mixture as mixture
 import numbastats.quantile as quantile
 import numbastats.random as random
 import numbastats.stable as stable
@@ -19,6 +20,7 @@ def names(x: NDArray[np.float64]) -> None:
     """Families, kernels, rules and methods that there are not."""
     distributions.fit(x, "nrmal")  # type: ignore[arg-type]
     distributions.compare(x, ["normal", "student"])  # type: ignore[list-item]
+    mixture.fit(x, 2, family="norml")  # type: ignore[call-overload]
     kde.points(x, x, kernel="gausian")  # type: ignore[arg-type]
     kde.grid(x, [x], bandwidth="silvermann")  # type: ignore[arg-type]
     stable.fit(x, "mle")  # type: ignore[arg-type]
@@ -29,6 +31,7 @@ def names(x: NDArray[np.float64]) -> None:
 def keywords(x: NDArray[np.float64]) -> None:
     """Arguments that there are not, also of functions that hand options on."""
     config.set(thread=2)  # type: ignore[call-arg]
+    mixture.fit(x, 2, family="gamma", n_inits=3)  # type: ignore[call-overload]
     kde.regular_axes(x, shp=100)  # type: ignore[call-arg]
     kde.at_samples(x, leave_out=True)  # type: ignore[call-arg]
     kde.conditional(x, x, bandwith="scott")  # type: ignore[call-arg]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, TypedDict, TypeVar
 
 from numpy.typing import DTypeLike
@@ -32,7 +33,7 @@ class ArrayOptions(NumberOptions, total=False):
     dtype: DTypeLike | None
 
 
-def hands_on(*takers: Callable[..., Any]) -> Callable[[F], F]:
+def hands_on(*takers: Callable[..., Any], instead: Mapping[str, str] = MappingProxyType({})) -> Callable[[F], F]:
     """Show the options of ``**options: Unpack[SomeOptions]`` in a signature, and refuse others.
 
     Parameters
@@ -40,6 +41,8 @@ def hands_on(*takers: Callable[..., Any]) -> Callable[[F], F]:
     *takers : functions
         Which have these options as parameters: of the first that has one are its type and its default. A TypedDict says which of
         theirs there are; type checkers read it.
+    instead : mapping
+        What to do instead of passing some of those that are refused.
     """
 
     def decorate(function: F) -> F:
@@ -59,11 +62,8 @@ def hands_on(*takers: Callable[..., Any]) -> Callable[[F], F]:
             unknown = [name for name in given if name not in known]
             if unknown:
                 ours = next((name for name in OURS.get(unknown[0], ()) if name in known), None)
-                told = (
-                    f"use {ours}="
-                    if ours
-                    else f"it takes {', '.join(own for own in whole.parameters if own not in ('self', 'cls'))}"
-                )
+                taken = (name for name in whole.parameters if name not in ("self", "cls"))
+                told = instead.get(unknown[0]) or (f"use {ours}=" if ours else f"it takes {', '.join(taken)}")
                 raise TypeError(f"{function.__qualname__}() has no argument {unknown[0]!r}: {told}")
             return function(*args, **given)
 

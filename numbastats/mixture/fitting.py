@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +14,22 @@ from numbastats._core.checks import choice, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import or_on_the_host
+from numbastats._core.options import Device, hands_on
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.mixture import engine
 from numbastats.mixture.arguments import (
     REFUSED,
+    Criterion,
+    FitOptions,
+    ManyOptions,
+    Method,
+    OneOptions,
+    Precision,
+    Seed,
+    Starts,
     Status,
+    TestOptions,
     explicit_starts,
     fit_options,
     flatten,
@@ -36,9 +46,12 @@ from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
 from numbastats.mixture.results import ComponentsBatch, ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
 
+if TYPE_CHECKING:
+    import numbastats.distributions as distributions
+
 __all__ = ["fit", "fit_many", "likelihood_ratio"]
 
-Family: TypeAlias = str | type | tuple[Any, Any] | list[Any] | None
+Family: TypeAlias = "Name | distributions.names.Name | type | tuple[Any, Any] | list[Any] | None"
 Number: TypeAlias = int | Sequence[int]
 
 
@@ -48,9 +61,13 @@ def _general(family, options):
 
 
 @overload
-def fit_many(data: Any, n_components: Any = 2, *, family: Name | tuple[str, float], **options: Any) -> MixtureBatch: ...
+def fit_many(
+    data: Any, n_components: Any = 2, *, family: Name | tuple[str, float], **options: Unpack[ManyOptions]
+) -> MixtureBatch: ...
 @overload
-def fit_many(data: Any, n_components: Any = 2, *, family: Family = None, **options: Any) -> MixtureBatch | ComponentsBatch: ...
+def fit_many(
+    data: Any, n_components: Any = 2, *, family: Family = None, **options: Unpack[ManyOptions]
+) -> MixtureBatch | ComponentsBatch: ...
 @names_ours  # type: ignore[misc]  # the options by name, not as **options
 def fit_many(  # noqa: PLR0913
     data: Iterable | Mapping | ArrayLike,
@@ -62,21 +79,21 @@ def fit_many(  # noqa: PLR0913
     offsets: ArrayLike | None = None,
     weights: Iterable | Mapping | ArrayLike | None = None,
     n_init: int | None = None,
-    starts: Literal["portfolio", "subset", "quantile", "kmeans++"] = "portfolio",
+    starts: Starts = "portfolio",
     init_params: ArrayLike | None = None,
-    method: Literal["newton", "squarem", "em", "bulkem"] = "newton",
+    method: Method = "newton",
     tol: float = 1e-9,
     max_iter: int = 5000,
     prior: Mapping[str, float] | None = None,
     min_sd_ratio: float | None = None,
     min_count: float = 2.5,
-    criterion: Literal["bic", "aic", "icl"] = "bic",
+    criterion: Criterion = "bic",
     se: bool = False,
     cov: bool = False,
     keep_starts: bool = False,
-    precision: Literal["double", "mixed", "single"] = "double",
-    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    precision: Precision = "double",
+    rng: Seed = None,
+    device: Device = None,
     workers: Any = None,
     callback: Callable | None = None,
     progress: bool = False,
@@ -311,9 +328,14 @@ def _of_distributions(given, n_components, family, options, course=(None, False,
 
 
 @overload
-def fit(x: ArrayLike, n_components: Number = 2, *, family: Name | tuple[str, float], **options: Any) -> MixtureFit: ...
+def fit(
+    x: ArrayLike, n_components: Number = 2, *, family: Name | tuple[str, float], **options: Unpack[OneOptions]
+) -> MixtureFit: ...
 @overload
-def fit(x: ArrayLike, n_components: Number = 2, *, family: Family = None, **options: Any) -> MixtureFit | ComponentsFit: ...
+def fit(
+    x: ArrayLike, n_components: Number = 2, *, family: Family = None, **options: Unpack[OneOptions]
+) -> MixtureFit | ComponentsFit: ...
+@hands_on(fit_many, instead={"keep_starts": "use fit_many([x], keep_starts=True).starts"})  # type: ignore[misc]
 def fit(
     x: ArrayLike,
     n_components: Number = 2,
@@ -321,7 +343,7 @@ def fit(
     family: Family = None,
     errors: Literal["raise", "status"] = "raise",
     weights: ArrayLike | None = None,
-    **options: Any,
+    **options: Unpack[FitOptions],
 ) -> MixtureFit | ComponentsFit:
     """Fit a mixture to one data set.
 
@@ -339,10 +361,11 @@ def fit(
         Whether data that cannot be fitted (statuses 5 to 8) raise ValueError or come back with the status.
     weights : array_like, shape (n,), optional
     **options
-        Those of `fit_many`, but for `keep_starts`; `init_params` may have shape (R, 3, K). For distributions that are no families
-        of `fit_many`, and with constraints: n_init (24), tol, max_iter, min_sd_ratio, min_count, criterion, se, rng, workers, and
-        the constraints: `equal`, the names of parameters that all components share, as ``"scale"`` for equal variances of normal
-        ones, ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
+        As in `fit_many`: n_init, starts, init_params, which may have shape (R, 3, K), method, tol, max_iter, prior, min_sd_ratio,
+        min_count, criterion, se, cov, precision, rng, device, workers, callback, progress, dataset_index. For distributions that
+        are no families of `fit_many`, and with constraints: n_init (24), tol, max_iter, min_sd_ratio, min_count, criterion, se,
+        rng, workers, and the constraints: `equal`, the names of parameters that all components share, as ``"scale"`` for equal
+        variances of normal ones, ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
 
     Returns
     -------
@@ -399,8 +422,6 @@ def fit(
     choice("errors", errors, ("raise", "status"))
     rows_alike(x, weights, ("x", "weights"))
     x = one_data_set(x)
-    if options.get("keep_starts"):
-        raise ValueError("the fit of one data set holds no starts; use fit_many([x], keep_starts=True).starts")
     if options.get("init_params") is not None and not _general(family, options):
         options["init_params"] = starts_of_one(options["init_params"], family)
     batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
@@ -417,14 +438,9 @@ def _with_one_more(data, K, options):
     return _of_distributions((data, None, None, None, None), (K, K + 1), options.pop("family"), options)[:2]
 
 
+@hands_on(fit_many, instead={"weights": "with them a draw has no size; pass repeated values"})
 def likelihood_ratio(
-    x: ArrayLike,
-    n_components: int,
-    *,
-    family: Family = None,
-    n_boot: int = 199,
-    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
-    **options: Any,
+    x: ArrayLike, n_components: int, *, family: Family = None, n_boot: int = 199, rng: Seed = None, **options: Unpack[TestOptions]
 ) -> LikelihoodRatio:
     """Test K components against K + 1 by the parametric bootstrap of the likelihood ratio.
 
@@ -441,7 +457,8 @@ def likelihood_ratio(
         Data sets of the size of x that are drawn from the fit of K components, and fitted with K and K + 1.
     rng : None, int, SeedSequence or Generator
     **options
-        Those of `fit_many`, but for weights, fixed weights and what chooses K. With ``equal=`` both have that constraint.
+        As in `fit_many`: n_init, starts, method, tol, max_iter, prior, min_sd_ratio, min_count, precision, device, workers,
+        progress, and `equal`, a constraint of both. `fixed_weights` are refused.
 
     Returns
     -------
@@ -477,17 +494,15 @@ def likelihood_ratio(
         raise ValueError(f"n_components={n_components!r} is not one number of components; pass the K of the null hypothesis")
     if n_boot != int(n_boot) or n_boot < 1:
         raise ValueError(f"n_boot={n_boot!r} is not a number of draws; use an integer >= 1, such as 199")
-    if "weights" in options:
-        raise TypeError("likelihood_ratio takes no weights, with which a draw has no size; pass repeated values")
     K, key = int(n_components), int(normalise_rng(rng))
-    options |= {"family": family, "rng": key}
+    given: dict[str, Any] = {**options, "family": family, "rng": key}
     if isinstance(family, list) or options.get("fixed_weights") is not None or names_each(family):
         raise ValueError(
             "likelihood_ratio adds a component like the others: a list of distributions, fixed_weights, and parameters fixed for "
             "each component say nothing of it. Name one distribution; equal= and one fixed value for all will do"
         )
     usable = (Status.OK, Status.NOT_CERTIFIED)
-    null, more = (batch[0] for batch in _with_one_more([one_data_set(x)], K, options))
+    null, more = (batch[0] for batch in _with_one_more([one_data_set(x)], K, given))
     for found in (null, more):
         if found.status not in usable:
             raise ValueError(
@@ -495,7 +510,7 @@ def likelihood_ratio(
                 "certified or redundant components; use fewer components or a prior"
             )
     sets = null.rvs((int(n_boot), null.n_used), rng=np.random.SeedSequence([key, 1]))
-    small, large = _with_one_more(sets, K, options)
+    small, large = _with_one_more(sets, K, given)
     good = np.isin(small.status, usable) & np.isin(large.status, usable)
     if good.sum() < 0.5 * n_boot:
         raise ValueError(

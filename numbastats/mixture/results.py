@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import index_of
 from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
-from numbastats._core.results import Result, Table
+from numbastats._core.results import Result, Table, dataset
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Status
 from numbastats.mixture.families import family_of
@@ -67,6 +67,28 @@ class _Components:
                 f"has the means of x, centres or parameters[{family.parameters[0]!r}] the parameter"
             )
         return self.centres
+
+
+class _Sets:
+    """What batches of fits of both kinds have."""
+
+    def to_xarray(self) -> Any:
+        """The fits as a dataset of xarray, which must be installed.
+
+        Returns
+        -------
+        xarray.Dataset
+            "weight" and the parameters along "data_set" and "component", NaN for components that a data set does not have;
+            "loglik", "bic", "aic", "n_components", "n_used", "converged" and "status" along "data_set", which is the column or
+            dimension of the keys where these have one. Keys of several columns are an index: ``.unstack()`` gives each a
+            dimension. The attribute "family" has the family in words.
+        """
+        batch: Any = self
+        values = {"weight": batch.weights, **batch.parameters}
+        names = ("loglik", "bic", "aic", "n_components", "n_used", "converged", "status")
+        values |= {name: getattr(batch, name) for name in names}
+        component = {"component": np.arange(batch.weights.shape[1])}
+        return dataset(values, len(batch), batch.keys, component, family=str(batch.family))
 
 
 class MixtureDistribution:
@@ -645,7 +667,7 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ComponentsBatch(Result):
+class ComponentsBatch(Result, _Sets):
     """Mixtures of distributions fitted to D data sets by `fit_many`.
 
     Attributes
@@ -749,7 +771,7 @@ def _rows_of_sets(batch, there):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MixtureBatch(Result, _Components):
+class MixtureBatch(Result, _Components, _Sets):
     """Mixtures fitted to D data sets; arrays (D,) or (D, K), the attributes of `MixtureFit`.
 
     Attributes

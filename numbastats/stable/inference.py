@@ -226,7 +226,7 @@ class GoodnessOfFit:
     failed: int
 
 
-@hands_on(fit)
+@hands_on(fit, instead={"weights": "the data are compared with samples of equal weights; repeat observations"})
 def goodness(
     x: ArrayLike,
     statistic: Statistic = "anderson-darling",

@@ -99,3 +99,14 @@ def test_batches_as_datasets():
     assert two["scale"].dims == ("a", "b") and float(two["scale"].sel(a=2, b="u")) == fits.params[3, 3]
     one = ns.stable.fit_many(frame[["a", "x"]], "quantile", by="a").to_xarray()
     assert one["beta"].dims == ("a",) and one["a"].to_numpy().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("family", ["gamma", "logistic"])
+def test_mixtures_as_datasets(family):
+    pytest.importorskip("xarray")
+    x = np.random.default_rng(1).gamma([[2.0], [9.0]], size=(2, 200))
+    fits = ns.mixture.fit_many({"a": x[0], "b": x[1]}, [1, 2], family=family, rng=0)
+    made = fits.to_xarray()
+    assert made["weight"].dims == ("data_set", "component") and made["loglik"].sel(data_set="b") == fits.loglik[1]
+    name, values = next(iter(fits.parameters.items()))
+    assert np.array_equal(made[name], values, equal_nan=True) and made.attrs["family"] == family
