@@ -66,11 +66,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        with _importing():
-            return importlib.import_module(f"numbastats.{name}")
-    raise AttributeError(f"module 'numbastats' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would believe that there is everything
+
+    def __getattr__(name: str) -> Any:
+        if name in _LAZY:
+            with _importing():
+                return importlib.import_module(f"numbastats.{name}")
+        raise AttributeError(f"module 'numbastats' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -19,13 +19,15 @@ import contextlib
 import contextvars
 import os
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from numbastats._core.checks import choice, is_integer
+from numbastats._core.errors import names_ours
 
 __all__ = ["get", "set", "using"]
 
-DEVICES = ("auto", "cpu", "cuda")
+Device = Literal["auto", "cpu", "cuda"]
+DEVICES = get_args(Device)
 
 
 def __dir__():
@@ -95,33 +97,40 @@ def get(name: Literal["device", "workers", "messages"]) -> Any:
         return _check(name, None)
 
 
-def set(**options: Any) -> None:
+def _given(**options):
+    """Those that are not None, checked."""
+    return {name: _check(name, value) for name, value in options.items() if value is not None}
+
+
+@names_ours
+def set(*, device: Device | None = None, workers: int | None = None, messages: bool | None = None) -> None:
     """Set options for the whole process (``with using(...)`` blocks that are open keep their own).
 
     Parameters
     ----------
-    device : {"auto", "cpu", "cuda"}
-        Where functions run when neither the call nor its inputs decide.
-    workers : int
+    device : {"auto", "cpu", "cuda"}, optional
+        Where functions run when neither the call nor its inputs decide. None leaves an option as it is.
+    workers : int, optional
         Threads of CPU calls; -1 for all cores.
-    messages : bool
+    messages : bool, optional
         Whether a first call that compiles for more than a second says so on stderr.
 
     Raises
     ------
     ValueError
-        For an unknown option or value.
+        For a value that is not among these.
     """
-    _process.update({name: _check(name, value) for name, value in options.items()})
+    _process.update(_given(device=device, workers=workers, messages=messages))
 
 
+@names_ours
 @contextlib.contextmanager
-def using(**options: Any) -> Iterator[None]:
+def using(*, device: Device | None = None, workers: int | None = None, messages: bool | None = None) -> Iterator[None]:
     """Context manager: options in force inside the ``with`` block, in this thread or task only.
 
     Parameters
     ----------
-    device, workers, messages
+    device, workers, messages : optional
         As in `set`.
 
     Raises
@@ -137,7 +146,7 @@ def using(**options: Any) -> Iterator[None]:
     >>> round(float(z), 6)
     1.959964
     """
-    checked = {name: _check(name, value) for name, value in options.items()}
+    checked = _given(device=device, workers=workers, messages=messages)
     token = _local.set({**(_local.get() or _process), **checked})
     try:
         yield

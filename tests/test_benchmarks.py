@@ -158,6 +158,28 @@ readme_table.main()
     assert len(judged) == 9 and all(re.search(r"\| (met|\*\*missed\*\*) \|$", row) for row in judged)
 
 
+def test_gpu_script_has_inputs_for_every_kernel(environment):
+    code = """
+import sys
+import numpy as np
+sys.argv[1:], folder = ["--simulate"], sys.argv[1]
+sys.path.insert(0, folder)
+import gpu
+from numbastats._core.kernel import REGISTRY
+gpu.register_everything()
+for kernel in REGISTRY.values():
+    make = gpu.maker(kernel.name)
+    assert make is not None, kernel.name
+    dtype, signature = kernel.numba_signatures()[0]
+    inputs, outputs = gpu.arguments(make, dtype, signature, gpu.CHECKED, False)
+    assert outputs, kernel.name
+print(len(REGISTRY))
+"""
+    done = run(environment, "-c", code, FOLDER)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(done.stdout) >= 100
+
+
 @pytest.mark.simulator
 def test_gpu_script_in_the_simulator(environment):
     before = REPORT.exists() and REPORT.read_bytes()

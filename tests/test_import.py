@@ -76,7 +76,7 @@ def test_config_workers_and_device(monkeypatch):
         ns.config.set(device="gpu")
     with pytest.raises(ValueError, match="positive"):
         ns.config.set(workers=0)
-    with pytest.raises(ValueError, match="options are"):
+    with pytest.raises(TypeError, match="use workers="):
         ns.config.set(threads=2)
     with pytest.raises(ValueError, match="options are"):
         ns.config.get("threads")

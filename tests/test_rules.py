@@ -46,7 +46,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "stable": "derivatives maximisation parameterisations mcculloch shared_tables simple_estimators starts table_cache",
     "kde": "bandwidth boundaries cell_list classes conditional distribution footprint gridding groups masses matrices model "
     "neighbours records univariate",
-    "mixture": "components criteria density families sampling selection tails units",
+    "mixture": "components constraints criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
     "distributions": "by_density composition counts defining functions lmoments names protocol standardise tables",
     "bayes": "chains design diagnostics predictions responses",
@@ -65,6 +65,7 @@ CORE_FILES = {
     "device.py",
     "edf.py",
     "elementwise.py",
+    "options.py",
     "errors.py",
     "estimator.py",
     "groups.py",

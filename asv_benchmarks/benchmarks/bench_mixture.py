@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import math
@@ -237,6 +238,43 @@ class Distribution:
         return found.ns("scipy") / found.ns("ours")
 
     track_times_faster.unit = "times"
+
+
+class Classified:
+    """Draws from a normal mixture, and the components that they come from, against scikit-learn's; one thread."""
+
+    params = [2, 3]
+    param_names = ["components"]
+
+    def setup(self, K):
+        from sklearn.mixture import GaussianMixture
+
+        w, m, v = np.arange(1.0, K + 1.0) / (K * (K + 1) / 2), 3.0 * np.arange(K), 1.0 + 0.2 * np.arange(K)
+        self.law = dict(weights=w, centres=m, params=v, family="normal")
+        self.x = ns.mixture.rvs(size=100_000, rng=1, **self.law)
+        self.fit = dataclasses.replace(ns.mixture.fit(self.x[:1000], K, family="normal", rng=0), weights=w, centres=m, params=v)
+        self.peer = GaussianMixture(K)
+        self.peer.weights_, self.peer.means_, self.peer.covariances_ = w, m[:, None], v[:, None, None]
+        self.peer.precisions_cholesky_ = 1.0 / np.sqrt(v)[:, None, None]
+        self.time_draws(K), self.time_labels(K)
+
+    def time_draws(self, K):
+        ns.mixture.rvs(size=self.x.size, rng=1, **self.law)
+
+    def time_labels(self, K):
+        self.fit.predict(self.x, workers=1)
+
+    def track_times_faster_draws(self, K):
+        calls = {"ours": lambda: self.time_draws(K), "sklearn": lambda: self.peer.sample(self.x.size)}
+        found = interleave(calls, self.x.size)
+        return found.ns("sklearn") / found.ns("ours")
+
+    def track_times_faster_labels(self, K):
+        calls = {"ours": lambda: self.time_labels(K), "sklearn": lambda: self.peer.predict(self.x[:, None])}
+        found = interleave(calls, self.x.size)
+        return found.ns("sklearn") / found.ns("ours")
+
+    track_times_faster_draws.unit = track_times_faster_labels.unit = "times"
 
 
 class Large:
@@ -518,6 +556,16 @@ def gpu_density(rng, dtype, n, edges):
     return [rng.gamma(2.0, size=n).astype(dtype), *_one(0, 0, 0, 1), numbers, P], [np.zeros(n, dtype)]
 
 
+def gpu_draws(rng, dtype, n, edges):
+    words, table = [np.array([word], np.uint32) for word in (1, 2, 3, 4)], np.array([[0.3, 1.0], [-1.0, 2.0], [0.5, 1.5]])
+    return [*words, *_one(0), table], [np.zeros(n)]
+
+
+def gpu_labels(rng, dtype, n, edges):
+    (x, *codes, numbers, P), _ = gpu_density(rng, dtype, n, edges)
+    return [x, *codes[:3], numbers, P], [np.zeros(n, np.int64)]
+
+
 def gpu_latent_pass(rng, dtype, n, edges, family, K):
     x = _gpu_sets(n)
     p, _ = prepared(np.floor(x) if family == "negative_binomial" else x, family)
@@ -569,6 +617,8 @@ GPU_MAKERS = {
     "mixture.advance_any": functools.partial(gpu_advance, phase=records.SQ_A),
     "mixture.advance_latent": gpu_latent_advance,
     "mixture.density": gpu_density,
+    "mixture.draws": gpu_draws,
+    "mixture.labels": gpu_labels,
     "mixture.scores": gpu_scores,
 }
 _ORDER = "another order of summation"

@@ -10,7 +10,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["METHODS", "ConvergenceWarning", "DeviceNotAvailable", "NotFittedError", "OutOfDeviceMemory", "names_ours", "warn"]
+__all__ = [
+    "METHODS",
+    "OURS",
+    "ConvergenceWarning",
+    "DeviceNotAvailable",
+    "NotFittedError",
+    "OutOfDeviceMemory",
+    "names_ours",
+    "warn",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")  # as Python says it
@@ -20,6 +29,7 @@ OURS = {  # arguments of NumPy, SciPy, scikit-learn, ArviZ and others, and what 
     "random_state": ("rng",),
     "generator": ("rng",),
     "n_jobs": ("workers",),
+    "threads": ("workers",),
     "num_threads": ("workers",),
     "n_threads": ("workers",),
     "num_workers": ("workers",),

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Result", "Table", "estimates"]
+__all__ = ["Result", "Table", "dataset", "estimates"]
 
 Library = Literal["pandas", "polars", "dict"]
 SHOWN = 30  # rows of a printed table
@@ -88,6 +88,29 @@ def estimates(names: Sequence[str], values: ArrayLike, se: ArrayLike) -> Table:
     width = 1.959963984540054 * np.where(np.isfinite(error), error, np.nan)
     columns = {"parameter": np.array(names), "estimate": value, "se": error, "lower": value - width, "upper": value + width}
     return Table(columns)
+
+
+def dataset(values, count, keys, others, **attributes):
+    """Results of many data sets as a dataset of xarray, which must be installed.
+
+    Parameters
+    ----------
+    values : dict of arrays of shape (count, ...)
+        The variables by name; further axes are those of `others`.
+    keys : Keys or None
+        Of the data sets: with the name of one column or dimension it names the first dimension, else "data_set". Of several there
+        is an index with these levels, so that ``.unstack()`` gives each its dimension.
+    others : dict of arrays
+        Names and coordinates of the further dimensions.
+    """
+    import xarray
+
+    columns = {"data_set": np.arange(count)} if keys is None else keys.columns("data_set")
+    first = next(iter(columns)) if len(columns) == 1 else "data_set"
+    dims = (first, *others)
+    variables = {name: (dims[: np.ndim(value)], np.asarray(value)) for name, value in values.items()}
+    made = xarray.Dataset(variables, {name: (first, column) for name, column in columns.items()} | dict(others), attributes)
+    return made if len(columns) == 1 else made.set_index({first: list(columns)})
 
 
 class Result:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy import sparse
 
 from numbastats._core.broadcast import unmasked
 from numbastats._core.checks import choice, refuse_complex, refuse_mask
@@ -23,6 +24,7 @@ from numbastats.bayes.chains import SAMPLERS
 from numbastats.random import RNG, Device
 
 __all__ = [
+    "Columns",
     "Horseshoe",
     "Keep",
     "Options",
@@ -33,12 +35,14 @@ __all__ = [
     "Storage",
     "block",
     "check_features",
+    "check_free",
     "check_memory",
     "check_outcomes_given",
     "check_probability",
     "checked_options",
     "classes_and_signs",
     "column",
+    "columns_of",
     "count",
     "finite",
     "fixed",
@@ -47,6 +51,7 @@ __all__ = [
     "numbers",
     "outcomes_as_numbers",
     "outcomes_of_rows",
+    "scales_of",
     "parametrised",
     "storage_type",
     "weights_of_rows",
@@ -59,6 +64,7 @@ RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "spli
 Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Single: TypeAlias = Literal["float64", "float32"]
+Columns: TypeAlias = Sequence[int | str]
 C = TypeVar("C", bound=type)
 
 _PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
@@ -96,6 +102,8 @@ class Options:
     slab_df: float | None = None
     fit_intercept: bool = True
     intercept_scale: float = 10.0
+    unpenalized: Columns | None = None
+    groups: Sequence[Columns] | None = None
     sampler: Any = "auto"
     chains: int = 4
     warmup: int = 1000
@@ -165,6 +173,11 @@ def checked_options(params, responses=("probit",), priors=_PRIORS):
         raise ValueError(f"slab_df={options.slab_df!r} is of a slab, but slab={options.slab!r}; pass its scale, such as slab=2.5")
     if options.slab_df is not None and not options.prior.startswith("horseshoe"):
         raise ValueError(f"slab_df is for a horseshoe, not prior={options.prior!r}; use slab alone")
+    if options.groups is not None and (not options.prior.startswith("horseshoe") or options.slab_df is not None):
+        raise ValueError(
+            f"groups= share the local scales of a horseshoe without slab_df, but prior={options.prior!r} and "
+            f"slab_df={options.slab_df!r}; use prior='horseshoe' and, to bound large coefficients, slab= alone"
+        )
     return options
 
 
@@ -197,16 +210,17 @@ def check_memory(draws, columns, keep, chains):
 
 
 def matrix(X):
-    """X as a two-dimensional array; raises for invalid input. A memory map is not copied."""
-    if hasattr(X, "toarray"):
-        raise TypeError(
-            f"X is sparse, which is not supported yet; pass X.toarray(), which takes {8e-9 * math.prod(X.shape):.2g} GB, or for "
-            "more rows than fit into memory a function that gives blocks: lambda: ((X[i : i + 1000].toarray(), y[i : i + 1000]) "
-            "for i in range(0, X.shape[0], 1000))"
-        )
+    """X as a two-dimensional array, sparse if it is sparse; raises for invalid input. A memory map is not copied."""
+    if sparse.issparse(X):
+        return sparse.csr_array(_real(X))
     frame, X = X, unmasked(to_host(X, "X"))
     if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
         X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns
+    return _real(X)
+
+
+def _real(X):
+    """X if it is two-dimensional and of real numbers; raises otherwise."""
     refuse_complex(X.dtype, "X")
     if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
         raise TypeError(f"X has dtype {X.dtype}; convert it first, X.astype('float64')")
@@ -222,8 +236,10 @@ def matrix(X):
 
 def finite(x, first):
     """Raise if a block of rows has a NaN or infinity; `first` is the number of its first row."""
-    bad = ~np.isfinite(x)
+    bad = ~np.isfinite(x.data if sparse.issparse(x) else x)
     if bad.any():
+        if sparse.issparse(x):
+            first, x, bad = 0, x.toarray(), ~np.isfinite(x.toarray())
         i, j = np.argwhere(bad)[0]
         found = "NaN" if np.isnan(x[i, j]) else f"infinite ({x[i, j]})"
         raise ValueError(f"X[{first + i}, {j}] is {found}; drop or fill such rows first")
@@ -234,6 +250,7 @@ def block(pair, columns):
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"X() must give pairs (rows, outcomes), got a {type(pair).__name__}")
     x, y = matrix(pair[0]), column(pair[1])
+    x = x.toarray() if sparse.issparse(x) else x
     if y.shape != x.shape[:1]:
         raise ValueError(f"X() gave rows of shape {x.shape} with outcomes of shape {y.shape}; give one outcome per row")
     if columns is not None and x.shape[1] != columns:
@@ -249,6 +266,74 @@ def check_features(X, names, model):
             f"X has shape {X.shape}; pass the columns of the fit"
         )
     check_names(names, model)
+
+
+def columns_of(name, chosen, labels, p):
+    """Numbers of the columns that a parameter lists by number or by name; raises for what is no list of different columns.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    chosen : sequence of int or str, or None
+    labels : iterable or None
+        Names of the columns, if they have any.
+    p : int
+        Number of columns.
+    """
+    labels = [] if labels is None else [str(label) for label in labels]
+    if isinstance(chosen, str) or not hasattr(chosen, "__iter__"):
+        if chosen is None:
+            return []
+        raise TypeError(f"{name}={chosen!r} is no list; use a list of columns, [{chosen!r}]")
+    found = []
+    for one in chosen:
+        if isinstance(one, str):
+            if labels.count(one) != 1:
+                known = f"the columns are {', '.join(labels[:12])}{', ...' * (len(labels) > 12)}" if labels else "X has no names"
+                hint = "pass numbers" if not labels or one in labels else "pass one of these"
+                raise ValueError(f"{name} has {one!r}, which names {labels.count(one)} columns of X: {known}; {hint}")
+            found.append(labels.index(one))
+        elif isinstance(one, (bool, np.bool_)) or not hasattr(one, "__index__") or not 0 <= one < p:
+            raise ValueError(f"{name} has {one!r}; use names, or numbers of columns from 0 to {p - 1}")
+        else:
+            found.append(int(one))
+    if len(set(found)) < len(found):
+        twice = next(j for j in found if found.count(j) > 1)
+        raise ValueError(f"{name} has column {twice} twice; leave it out once")
+    return found
+
+
+def scales_of(groups, labels, p, free):
+    """For every column the number of its local scale, or None where no columns share one; raises for columns in two places."""
+    if groups is None:
+        return None
+    if isinstance(groups, str) or not hasattr(groups, "__iter__"):
+        raise TypeError(f"groups={groups!r} is no list; use a list of groups, each a list of columns")
+    found, taken = np.arange(p), {j: "unpenalized" for j in free}
+    for i, group in enumerate(groups):
+        for j in (members := columns_of(f"groups[{i}]", group, labels, p)):
+            if j in taken:
+                raise ValueError(f"column {j} is in groups[{i}] and in {taken[j]}; leave it in one of them")
+            taken[j] = f"groups[{i}]"
+        found[members] = min(members, default=0)
+    return None if (found == np.arange(p)).all() else found
+
+
+def check_free(free, facts, n, options):
+    """Raise unless rows of some weight determine the coefficients that are not shrunk, with numbers also sigma."""
+    k = len(free) + int(options.fit_intercept)
+    weights = np.ones(n) if facts is None or not free else np.broadcast_to(facts[0], n)
+    if free and (weights > 0.0).sum() <= k:
+        raise ValueError(
+            f"unpenalized has {len(free)} columns, but X has {(weights > 0.0).sum()} rows that count; leave fewer columns "
+            "without shrinkage than there are rows"
+        )
+    if free and options.response == "gaussian" and math.isinf(options.intercept_scale) and weights.sum() <= k:
+        raise ValueError(
+            f"sample_weight has the sum {weights.sum():.3g}, and {k} coefficients have flat priors: sigma is not determined; "
+            f"weights count rows, and have to exceed {k}"
+        )
 
 
 # --- outcomes -----------------------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ class Chains:
     """
 
     def __init__(self, rows, *, prior, kind, chains, warmup, key, sweeps=None, number=None):
-        self.prior, self.skip, self.warmup = prior, prior.skip, warmup
+        self.prior, self.warmup = prior, warmup
         self.n, self.p = rows.shape
         self.sweeps = surrogate.sweeps(self.n, self.p) if sweeps is None else sweeps
         self.kind = sampler_of(rows.response, kind, self.n, self.p, prior.slab)

@@ -8,13 +8,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, hstack, issparse
 
 from numbastats._core.errors import warn
 from numbastats.bayes.arguments import block, finite, matrix
 from numbastats.bayes.likelihood import part_rows
+from numbastats.bayes.samplers.algebra import Sparse
 
-__all__ = ["Reader", "Scaling", "Source", "Survey", "integers", "scaling", "storage_by_size", "survey"]
+__all__ = ["Reader", "Scaling", "Source", "Survey", "free_precisions", "integers", "scaling", "storage_by_size", "survey"]
 
+_MOST_DENSE = 2**27  # entries of a sparse X up to which samplers that pass over the rows have it written out in memory
 _SINGLE_FROM = 1_000_000  # X of at least so many entries is kept in float32 by default
 _LARGEST = 1e100  # bound on entries of X, for which X'X and prior precisions are in the range of a Cholesky factorisation
 
@@ -24,14 +27,15 @@ class Reader:
 
     Parameters
     ----------
-    X : array_like, shape (n, p), or callable
+    X : array_like or sparse, shape (n, p), or callable
         A callable returns a new iterator of pairs (rows, outcomes) at every reading.
     """
 
     def __init__(self, X):
         self.open = X if callable(X) else None
         self.X = None if callable(X) else matrix(X)
-        self.streamed = callable(X) or isinstance(X, np.memmap)
+        self.sparse = issparse(self.X)
+        self.streamed = callable(X) or isinstance(X, np.memmap) or (self.sparse and math.prod(self.X.shape) > _MOST_DENSE)
 
     def _pairs(self):
         if self.open is None:
@@ -49,11 +53,12 @@ class Reader:
         """Yield first row number, rows, and outcomes (None if X is an array); no piece crosses a multiple of `rows`."""
         lo = 0
         for x, y in self._pairs():
-            rows = rows or part_rows(x.shape[1])
-            for begin in _borders(lo, len(x), rows):
-                part = slice(begin, min(len(x), begin + rows - (lo + begin) % rows))
-                yield lo + begin, x[part], None if y is None else y[part]
-            lo += len(x)
+            rows, n = rows or part_rows(x.shape[1]), x.shape[0]
+            for begin in _borders(lo, n, rows):
+                part = slice(begin, min(n, begin + rows - (lo + begin) % rows))
+                found = x[part].toarray() if issparse(x) else x[part]
+                yield lo + begin, found, None if y is None else y[part]
+            lo += n
 
 
 def _borders(lo, n, rows):
@@ -179,20 +184,27 @@ class Scaling(NamedTuple):
     scale: np.ndarray
     unit: float
     trivial: bool  # shift 0 and scale 1
+    order: np.ndarray  # numbers of X's columns as the sampler has them: first those that are not shrunk
+    intercept: int  # 1 where an intercept is in front of them, else 0
     level: float = 0.0  # the sampler's outcomes are (y - level)/size
     size: float = 1.0
 
-    def original(self, B, skip):
-        """Coefficients on the scale of X and y from coefficients of the sampler's columns; the first `skip` are the intercept."""
-        if self.trivial:
-            B = B.copy()
-        else:
-            B = B / np.concatenate([np.ones(skip), self.scale])
-            if skip:
+    def placed(self, B):
+        """Numbers of the sampler's columns in the order of X's, an intercept's in front."""
+        out = np.empty_like(B)
+        out[..., : self.intercept], out[..., self.intercept + self.order] = B[..., : self.intercept], B[..., self.intercept :]
+        return out
+
+    def original(self, B):
+        """Coefficients on the scale of X and y from coefficients of the sampler's columns."""
+        B = self.placed(B)
+        if not self.trivial:
+            B /= np.concatenate([np.ones(self.intercept), self.scale])
+            if self.intercept:
                 B[..., 0] -= B[..., 1:] @ self.shift
         if self.level != 0.0 or self.size != 1.0:
             B *= self.size
-            B[..., :skip] += self.level
+            B[..., : self.intercept] += self.level
         return B
 
 
@@ -212,7 +224,7 @@ def storage_by_size(facts):
     return "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
 
 
-def scaling(facts, storage, *, intercept, standardize):
+def scaling(facts, storage, *, intercept, standardize, unpenalized=()):
     """Shift and scale of the columns; warns of columns that the prior does not suit, raises for those out of range.
 
     Parameters
@@ -220,6 +232,8 @@ def scaling(facts, storage, *, intercept, standardize):
     facts : Survey
     storage : {"float64", "float32", "bfloat16", "int8"}
     intercept, standardize : bool
+    unpenalized : sequence of int
+        Columns that are not shrunk.
 
     Returns
     -------
@@ -254,7 +268,18 @@ def scaling(facts, storage, *, intercept, standardize):
             f"column {j} of X has numbers that are too large or too small for {storage}: they go from {facts.low[j]:.3g} to "
             f"{facts.high[j]:.3g}; bring it to a scale near 1, or pass standardize=True"
         )
-    return Scaling(shift, scale, unit, not standardize and unit == 1.0)
+    order = np.array([*unpenalized, *sorted(set(range(facts.p)) - set(unpenalized))])
+    return Scaling(shift, scale, unit, not standardize and unit == 1.0, order, int(intercept))
+
+
+def free_precisions(facts, units, columns, scale):
+    """Prior precisions of unshrunk coefficients of the sampler's columns, those of a column's standard deviation being scale^-2.
+
+    A constant column counts by its size.
+    """
+    facts_of = lambda v: v[list(columns)]  # noqa: E731
+    sizes = np.where(facts_of(facts.sd) > 0.0, facts_of(facts.sd), abs(facts_of(facts.mean)))
+    return tuple((np.where(sizes > 0.0, sizes, 1.0) / facts_of(units.scale) / scale) ** 2)
 
 
 class Source:
@@ -268,10 +293,8 @@ class Source:
     event : object
         The outcome of sign 1.
     storage : {"float64", "float32", "bfloat16", "int8"}
-    intercept : bool
-        Put the signs in front, the column of the intercept.
-    shift, scale : numpy.ndarray, shape (p,)
-        The rows are (x - shift)/scale.
+    units : Scaling
+        The rows are (x - shift)/scale, in the order of `units`; an intercept's column, the signs, is in front.
     rounded : bool
         Round to 8 bits.
     outcomes : numpy.ndarray, shape (n,), optional
@@ -283,23 +306,27 @@ class Source:
         Scale and shift by which stored integers become the rows, the shift times the stored signs; None for floats.
     """
 
-    def __init__(self, reader, facts, signs, event, *, storage, intercept, shift, scale, rounded=False, outcomes=None):
+    def __init__(self, reader, facts, signs, event, *, storage, units, rounded=False, outcomes=None):
         self.reader, self.signs, self.event, self.storage = reader, signs, event, storage
         self.outcomes = outcomes
+        order = units.order
+        shift, scale = units.shift[order], units.scale[order]
         self.shift, self.scale, self.columns = shift, scale, facts.p
+        self.order = None if (np.diff(order) > 0).all() else order
         self.moved = bool((shift != 0).any() or (scale != 1).any())
-        self.lead, self.code, self._seen = int(intercept), (None, None), {}
+        self.lead, self.code, self._seen = units.intercept, (None, None), {}
         self.dtype = np.dtype({"bfloat16": np.uint16}.get(storage, storage))
         if storage == "int8":
-            self.origin, self.step = integers(facts, rounded)
+            self.origin, self.step = (v[order] for v in integers(facts, rounded))
             ones = np.ones(self.lead)
             offsets = np.concatenate([0.0 * ones, (self.origin - shift) / scale])
             self.code = np.concatenate([ones, self.step / scale]), offsets if offsets.any() else None
-            self.lead = int(intercept or offsets.any())
+            self.lead = int(units.intercept or offsets.any())
         self.shape = facts.n, facts.p + self.lead
 
     def _write(self, x, signs, out):
         s = signs.astype(np.float64)[:, None]
+        x = x if self.order is None else x[:, self.order]
         if self.storage == "int8":
             out[:, : self.lead] = s
             out[:, self.lead :] = np.clip(np.rint((x - self.origin) / self.step), -127.0, 127.0) * s
@@ -343,6 +370,15 @@ class Source:
                 f"X() gave {n} rows, {self.shape[0]} in its first reading; it must return a new iterator over the same rows at "
                 "every call"
             )
+
+    def sparse(self):
+        """The rows in double precision without writing them out, if X is sparse; else None."""
+        if not self.reader.sparse:
+            return None
+        S = self.reader.X.astype(np.float64) if self.order is None else self.reader.X[:, self.order].astype(np.float64)
+        S.data /= self.scale[S.indices]
+        S = csr_array(hstack([np.ones((self.shape[0], 1)), S], format="csr")) if self.lead else S
+        return Sparse(S, np.concatenate([np.zeros(self.lead), self.shift / self.scale]), self.signs.astype(np.float64))
 
     def load(self):
         """All stored rows as one array."""

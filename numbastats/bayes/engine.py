@@ -223,18 +223,18 @@ class Run:
 
     def _original(self, B):
         """Coefficients of the columns of X from coefficients of the sampler's columns."""
-        return self.scaling.original(B, self.chains.skip)
+        return self.scaling.original(B)
 
     def _quantities(self, s):
         """Quantities, shape (chains, k), of which the callback gets effective sample sizes."""
-        B, skip = self._original(s.b), self.chains.skip
+        B, skip = self._original(s.b), self.scaling.intercept
         tau = s.scales.log_tau[:, None] if self.options.tau is None else B[:, :0]
         return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
 
     def progress(self):
         """The dictionary that the callback gets."""
         chains = self.chains
-        names = ["intercept"] * chains.skip + ["log_tau"] * (self.options.tau is None) + ["norm"]
+        names = ["intercept"] * self.scaling.intercept + ["log_tau"] * (self.options.tau is None) + ["norm"]
         ess = ess_bulk(np.stack(self._trace, axis=1)) if len(self._trace) > 3 else np.full(len(names), np.nan)
         return {
             "iteration": chains.iteration,
@@ -269,7 +269,7 @@ class Run:
         """The stored draws by name, in the units of X."""
         if "b" not in self._kept:
             return {}
-        skip, B, T = self.chains.skip, self._original(self._kept["b"]), self._kept["log_tau"]
+        skip, B, T = self.scaling.intercept, self._original(self._kept["b"]), self._kept["log_tau"]
         draws = {
             "beta": B[:, :, skip:],
             "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
@@ -280,7 +280,9 @@ class Run:
         if "log_slab" in self._kept and math.isfinite(self.options.slab_df):
             draws["log_slab"] = self._kept["log_slab"] + math.log(self.scaling.unit)
         if "d" in self._kept:
-            draws["log_lambda"] = -0.5 * np.log(self._kept["d"][:, :, skip:]) - T[:, :, None]
+            log_lambda = -0.5 * np.log(self._kept["d"]) - T[:, :, None]
+            log_lambda[..., : self.chains.prior.skip] = np.nan  # those that are not shrunk have no scale
+            draws["log_lambda"] = self.scaling.placed(log_lambda)[:, :, skip:]
         return draws
 
     def _sample_stats(self):

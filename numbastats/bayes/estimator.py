@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import issparse
 
 from numbastats._core.archive import read_archive, write_archive
 from numbastats._core.checks import choice
@@ -25,7 +26,7 @@ from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
-from numbastats.bayes.design import Reader, Source, scaling, storage_by_size, survey
+from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import BINARY, facts_of_rows
@@ -35,6 +36,7 @@ from numbastats.random import RNG
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
 _FITTED = ("_options", "_run")
+_WIDE = 10.0  # prior standard deviation of unpenalised coefficients, where a flat prior may make the posterior improper
 
 Kind: TypeAlias = Literal["mean", "outcome"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
@@ -77,6 +79,11 @@ class _Regression(Estimator, Options):
     stats_: dict[str, Any]
     sampler_: str
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     # --- sampling ---
 
     def _fit(self, X, y, sample_weight=None, offset=None):
@@ -96,11 +103,14 @@ class _Regression(Estimator, Options):
         found = self._outcomes(facts.y if y is None else y, facts.n, options, sample_weight, offset)
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
         storage = storage_by_size(facts) if storage is None else storage
-        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize)
+        free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
+        arguments.check_free(free, found.facts, facts.n, options)
+        shared = arguments.scales_of(self.groups, names, facts.p, free)
+        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize, unpenalized=free)
         units = units._replace(level=found.level, size=found.size)
         rows = self._rows(reader, facts, found, storage, units)
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
-        make = self._chains(units.unit)
+        make = self._chains(facts, units, free, shared)
         if is_executor(self.workers):
             run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, units, labels)
         else:
@@ -127,20 +137,15 @@ class _Regression(Estimator, Options):
     def _rows(self, reader, facts, found, storage, units):
         """The rows that the sampler passes over: in memory, or read again at every pass."""
         source = Source(
-            reader,
-            facts,
-            found.signs,
-            found.event,
-            storage=storage,
-            intercept=self.fit_intercept,
-            shift=units.shift,
-            scale=units.scale,
-            rounded=self.quantize,
-            outcomes=found.outcomes,
+            reader, facts, found.signs, found.event, storage=storage, units=units, rounded=self.quantize, outcomes=found.outcomes
         )
         kind = sampler_of(self.response, self.sampler, facts.n, facts.p + self.fit_intercept, self.slab)
         whole = kind == "collapsed-gibbs" or (kind.endswith("gibbs") and facts.p + self.fit_intercept > facts.n)
         again = reader.streamed and storage in ("float64", "float32") and not whole
+        # the sums of a normal model, and products with vectors and of n x n, are made of sparse rows as they are
+        again |= (
+            reader.sparse and storage in ("float64", "float32") and (kind == "collapsed-gibbs" or self.response == "gaussian")
+        )
         X = source if again else source.load()
         # executors take host arrays, a normal model sums once, and the sampler of many columns makes no passes
         if is_executor(self.workers) or self.response == "gaussian" or kind == "collapsed-gibbs":
@@ -152,16 +157,19 @@ class _Regression(Estimator, Options):
         rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)
 
-    def _chains(self, unit):
+    def _chains(self, facts, units, free, shared):
         """A function that makes `Chains` at their start from rows; scales of the prior are divided by the unit."""
+        unit, scale = units.unit, self.intercept_scale
+        others = scale if math.isfinite(scale) or self.response == "gaussian" else _WIDE
         prior = scales.Prior(
             self.prior,
-            int(self.fit_intercept),
-            0.0 if math.isinf(self.intercept_scale) else self.intercept_scale**-2.0,
+            units.intercept,
+            (*[float(scale) ** -2.0] * units.intercept, *free_precisions(facts, units, free, others)),
             float(self.tau_scale / unit),
             None if self.tau is None else self.tau / unit,
             None if self.slab is None else max(float(self.slab / unit), 1e-150),
             self.slab_df,
+            None if shared is None else np.unique(shared[units.order[len(free) :]], return_inverse=True)[1],
         )
         options = dict(kind=self.sampler, warmup=self.warmup, key=key_words(normalise_rng(self.rng)), sweeps=self.inner_sweeps)
         return functools.partial(_chains_of, prior=prior, **options)
@@ -233,7 +241,7 @@ class _Regression(Estimator, Options):
         names = getattr(X, "columns", None)
         X = arguments.matrix(X)
         arguments.check_features(X, names, self)
-        for lo, x, _ in Reader(X).pieces():
+        for lo, x, _ in [(0, X, None)] if issparse(X) else Reader(X).pieces():
             arguments.finite(x, lo)
         return X
 
@@ -250,7 +258,7 @@ class _Regression(Estimator, Options):
         """
         self._need_draws("decision_draws")
         X = self._matrix(X)
-        out = np.empty((self.draws_["log_tau"].size, len(X)))
+        out = np.empty((self.draws_["log_tau"].size, X.shape[0]))
         for part, m in predictions.predictors(self.draws_, X):
             out[:, part] = m.T
         return out
@@ -282,7 +290,7 @@ class _Regression(Estimator, Options):
         """
         self._need_draws("sample_outcomes")
         X = self._matrix(X)
-        offset, key = arguments.numbers("offset", offset, len(X)), Key(normalise_rng(rng))
+        offset, key = arguments.numbers("offset", offset, X.shape[0]), Key(normalise_rng(rng))
         return self._as_outcomes(predictions.outcomes(self.draws_, X, self._options.response, key, offset))
 
     def _as_outcomes(self, y):
@@ -324,9 +332,9 @@ class _Regression(Estimator, Options):
     def _pair(self, X, y, offset):
         """X and the numbers that the likelihood takes for outcomes, checked."""
         X, y = self._matrix(X), arguments.column(y)
-        if not len(X):
+        if not X.shape[0]:
             raise ValueError(f"X has shape {X.shape}; at least one row is needed")
-        return X, self._likelihood_outcomes(y, len(X)), arguments.numbers("offset", offset, len(X))
+        return X, self._likelihood_outcomes(y, X.shape[0]), arguments.numbers("offset", offset, X.shape[0])
 
     def _likelihood_outcomes(self, y, n):
         raise NotImplementedError
@@ -408,7 +416,7 @@ class _Regression(Estimator, Options):
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
-        plain = lambda v: v.item() if isinstance(v, np.generic) else np.dtype(v).name  # noqa: E731
+        plain = lambda v: v.tolist() if isinstance(v, (np.generic, np.ndarray)) else np.dtype(v).name  # noqa: E731
         if hasattr(self, "classes_"):
             arrays["classes"] = np.array(self.classes_.tolist())
         arrays["header"] = json.dumps([params, facts], default=plain)
@@ -602,7 +610,7 @@ class _Classifier(_Regression):
         X = self._matrix(X)
         if draws is not None:
             arguments.count("draws", draws)
-        offset = arguments.numbers("offset", offset, len(X))
+        offset = arguments.numbers("offset", offset, X.shape[0])
         response = self._options.response
         p, ends = predictions.probabilities(self.draws_, X, interval, draws, self.workers, response=response, offset=offset)
         return p if interval is None else (p, *ends)
@@ -631,7 +639,7 @@ class _Classifier(_Regression):
                 self._need_draws("an offset")
             return predictions.normal_log_probabilities(self._normal_scores("predict_log_proba", X))
         X, response = self._matrix(X), self._options.response
-        offset = arguments.numbers("offset", offset, len(X))
+        offset = arguments.numbers("offset", offset, X.shape[0])
         return predictions.log_probabilities(self.draws_, X, self.workers, response=response, offset=offset)
 
     def predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[Any]:
@@ -698,6 +706,10 @@ class HorseshoeClassifier(_Classifier):
         Add the intercept a, which is not shrunk.
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; may be inf.
+    unpenalized : list of int or str, optional
+        As for `BayesProbit`: columns whose coefficients are not shrunk.
+    groups : list of lists of int or str, optional
+        As for `BayesProbit`: columns that share a local scale.
     sampler : {"auto", "collapsed-gibbs", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
         As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit".
     chains, warmup, draws, thin, keep, inner_sweeps
@@ -820,6 +832,13 @@ class HorseshoeRegression(_Regression):
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; by default infinite. For "gaussian" it is
         in units of sigma, and the prior's mean is the mean of y.
+    unpenalized : list of int or str, optional
+        Columns, by number or by name of a labelled X, whose coefficients are not shrunk, such as a treatment or confounders. They
+        get the intercept's prior, normal with mean 0 and standard deviation `intercept_scale` (for "gaussian" times sigma) for
+        a column of standard deviation 1. By default that is flat for "gaussian", as in least squares, and such columns must not
+        depend on each other. For "poisson", where a flat prior may make the posterior improper, it is 10 in place of infinite.
+    groups : list of lists of int or str, optional
+        As for `BayesProbit`: columns that share a local scale.
     sampler : {"auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
         How the posterior is sampled. For "gaussian":
 
@@ -1018,7 +1037,7 @@ class HorseshoeRegression(_Regression):
         if interval is not None or response == "poisson":
             self._need_draws("an interval" if interval is not None else "the mean of counts")
         X = self._matrix(X)
-        offset = arguments.numbers("offset", offset, len(X))
+        offset = arguments.numbers("offset", offset, X.shape[0])
         if interval is None and response == "gaussian":
             m = X.astype(np.float64) @ self.coef_ + self.intercept_
             return m if offset is None else m + offset
@@ -1090,6 +1109,14 @@ class BayesProbit(_Classifier):
         Add the intercept a, which is not shrunk.
     intercept_scale : float
         Prior standard deviation of the intercept; may be inf.
+    unpenalized : list of int or str, optional
+        Columns, by number or by name of a labelled X, whose coefficients are not shrunk, such as a treatment or confounders. They
+        get the intercept's prior, normal with mean 0 and standard deviation `intercept_scale` for a column of standard
+        deviation 1, so that the posterior is proper even where they separate the classes. If that is infinite, they get 10.
+    groups : list of lists of int or str, optional
+        Groups of columns, by number or by name, that share a local scale lambda (the group horseshoe), such as the dummies of
+        a factor or the powers of a variable: they matter together, or not at all. Columns in no group have scales of their own.
+        For horseshoe and horseshoe+ without `slab_df`.
     sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
         How the posterior is sampled:
 
@@ -1171,7 +1198,7 @@ class BayesProbit(_Classifier):
         of the means. For "surrogate" the ratios of exact to approximate likelihood must also have a Pareto shape below 0.6.
     draws_ : dict
         "beta" (chains, draws, p), "intercept" (chains, draws), "log_tau"; "log_slab", log c, with a finite `slab_df`;
-        "log_lambda" with keep="all".
+        "log_lambda" with keep="all", NaN for unpenalized columns.
     sample_stats_ : dict
         "acceptance_rate", shape (chains, draws), and "log_likelihood", of counts but for log y!, of numbers in the unit of y; the
         latter not for the samplers "gibbs" and "px-gibbs".
@@ -1225,11 +1252,13 @@ class BayesProbit(_Classifier):
 
         Parameters
         ----------
-        X : array_like, shape (n, p), or callable
+        X : array_like or sparse, shape (n, p), or callable
             Finite numbers; integers become floats unless they are stored in 8 bits. A `numpy.memmap` stays on disk and is read
-            in parts, once per iteration. A callable returns, at every call, a new iterator over the same blocks
-            ``(rows, outcomes)`` of any sizes, and is also read once per iteration. The draws are those of an array of the same
-            rows. For dtype "int8" or "bfloat16", or more columns than rows, such data are read twice and kept in memory.
+            in parts, once per iteration. An array of scipy.sparse stays sparse for "collapsed-gibbs" and numbers; the other
+            samplers pass over dense rows, which are made once up to 2^27 entries, else in parts at every pass. A callable
+            returns, at every call, a new iterator over the same blocks ``(rows, outcomes)`` of any sizes, and is also read once
+            per iteration. The draws are those of an array of the same rows. For dtype "int8" or "bfloat16", or more columns
+            than rows, such data are read twice and kept in memory.
         y : array_like, shape (n,)
             Two different values; the larger one is the event. None with a callable X.
 
@@ -1257,8 +1286,8 @@ class HorseshoeProbit(BayesProbit):
 
     Parameters
     ----------
-    tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, sampler, chains, warmup, draws, thin, keep, inner_sweeps,
-    standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
+    tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, unpenalized, groups, sampler, chains, warmup, draws, thin,
+    keep, inner_sweeps, standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
         As for `BayesProbit`, as are attributes and methods.
 
     Examples

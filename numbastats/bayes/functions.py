@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack, overload
 
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.elementwise import elementwise
 from numbastats._core.errors import names_ours
+from numbastats._core.options import ArrayOptions, Device, NumberOptions
 from numbastats.bayes import kernels as k
-from numbastats.random import RNG, Device, Size
+from numbastats.random import RNG, Size
 
 __all__ = ["inv_mills", "log_exe1", "log_ndtr", "truncnorm_rvs"]
 
@@ -19,12 +20,18 @@ def _evaluate(name, x, cost, options):
     return elementwise(lambda dtype: k.ELEMENTWISE[name], ("x",), (x,), cost=cost, **options)
 
 
+@overload
+def log_ndtr(x: float, **options: Unpack[NumberOptions]) -> float: ...
+@overload
+def log_ndtr(x: NDArray[Any], **options: Unpack[ArrayOptions]) -> NDArray[Any]: ...
+@overload
+def log_ndtr(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any: ...
 def log_ndtr(
     x: ArrayLike,
     *,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -58,12 +65,18 @@ def log_ndtr(
     return _evaluate("log_ndtr", x, 3.5, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
 
+@overload
+def inv_mills(x: float, **options: Unpack[NumberOptions]) -> float: ...
+@overload
+def inv_mills(x: NDArray[Any], **options: Unpack[ArrayOptions]) -> NDArray[Any]: ...
+@overload
+def inv_mills(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any: ...
 def inv_mills(
     x: ArrayLike,
     *,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -94,12 +107,18 @@ def inv_mills(
     return _evaluate("inv_mills", x, 3.5, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
 
+@overload
+def log_exe1(x: float, **options: Unpack[NumberOptions]) -> float: ...
+@overload
+def log_exe1(x: NDArray[Any], **options: Unpack[ArrayOptions]) -> NDArray[Any]: ...
+@overload
+def log_exe1(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any: ...
 def log_exe1(
     x: ArrayLike,
     *,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -138,7 +157,7 @@ def truncnorm_rvs(
     size: Size = None,
     dtype: DTypeLike | None = None,
     out: Any = None,
-    device: Device | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:

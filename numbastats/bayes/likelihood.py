@@ -14,6 +14,7 @@ from numbastats._core.parallel import worker_count
 from numbastats._core.progress import LOG
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses import RESPONSES
+from numbastats.bayes.samplers.algebra import normal_matrix
 
 __all__ = ["Rows", "part_rows", "work_of"]
 
@@ -119,6 +120,11 @@ class Rows:
     def floats(self):
         """All rows as one array of floats."""
         return np.concatenate([x for _, x in self._parts()]) if self.X.dtype != self.dtype else self.X
+
+    def columns(self):
+        """All rows in double precision, sparse if X is."""
+        sparse = None if isinstance(self.X, np.ndarray) else self.X.sparse()
+        return self.floats().astype(np.float64, copy=False) if sparse is None else sparse
 
     def _run(self, kernels, B, key, streams, step):
         (n, p), chains = self.X.shape, B.shape[0]
@@ -237,18 +243,18 @@ class Rows:
     def least_squares(self):
         """H = X'WX, Fortran order, least-squares coefficients b, X'Wr and r'Wr of their residuals r."""
         p = self.shape[1]
+        sparse = None if isinstance(self.X, np.ndarray) else self.X.sparse()
         H, g, b, squares = np.zeros((p, p), order="F"), np.zeros(p), np.zeros(p), 0.0
         for step in range(2):  # the second step sums residuals, which lack the digits that y and X b share
             g, squares = np.zeros(p), 0.0
-            for lo, x in self._parts():
-                x = x.astype(np.float64, copy=False)
-                weights, offsets, outcomes = self.facts[:, lo : lo + len(x)]
+            for lo, x in self._parts() if sparse is None else [(0, sparse)]:
+                x = x.astype(np.float64, copy=False) if sparse is None else x
+                weights, offsets, outcomes = self.facts[:, lo : lo + x.shape[0]]
                 r = outcomes - offsets - x @ b
-                g += x.T @ (weights * r)
+                g += (weights * r) @ x
                 squares += r @ (weights * r)
                 if step == 0:
-                    x = x * np.sqrt(weights)[:, None]
-                    H += x.T @ x
+                    H += normal_matrix(x, weights)
             if step == 0:
                 H = self._held(H)
                 A = H + np.diag(1e-10 * H.diagonal() + 1e-10)  # any b would do; near the least-squares solution it keeps digits

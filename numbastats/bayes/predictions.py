@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.sparse import issparse
 
 from numbastats._core.elementwise import elementwise
 from numbastats._core.results import Table
@@ -83,7 +84,7 @@ def predictors(draws, X, number=None, offset=None):
 
 def probabilities(draws, X, interval=None, number=None, workers=None, *, response="probit", offset=None):
     """Posterior means of P(y = 0) and P(y = 1), shape (n, 2), and the ends, shape (2, n), of a central interval of the latter."""
-    p, ends = np.empty((len(X), 2)), np.empty((2, len(X)))
+    p, ends = np.empty((X.shape[0], 2)), np.empty((2, X.shape[0]))
     probability = _probability(response, workers)
     for part, m in predictors(draws, X, number, offset):
         p[part, 1] = probability(m).mean(axis=1)
@@ -100,7 +101,7 @@ def _ends(interval):
 
 def means(draws, X, response, interval=None, offset=None):
     """Posterior mean of the mean response, shape (n,), and the ends, shape (2, n), of a central interval of it."""
-    mean, ends = np.empty(len(X)), np.empty((2, len(X)))
+    mean, ends = np.empty(X.shape[0]), np.empty((2, X.shape[0]))
     for part, m in predictors(draws, X, offset=offset):
         mean[part] = mean_of(response, m).mean(axis=1)
         if interval is not None:
@@ -114,7 +115,7 @@ def outcome_intervals(draws, X, response, interval, offset=None):
     They are quantiles of one outcome for each draw of the parameters, by inversion of equidistant probabilities. Those come in
     one random order for all calls and rows, so that a row's interval depends on nothing else.
     """
-    ends, sigma = np.empty((2, len(X))), _sigma(draws)
+    ends, sigma = np.empty((2, X.shape[0])), _sigma(draws)
     for part, m in predictors(draws, X, offset=offset):
         u = (np.random.default_rng(0).permutation(m.shape[1]) + 0.5) / m.shape[1]
         ends[:, part] = np.quantile(outcome_of(response, m, u, sigma), _ends(interval), axis=1)
@@ -123,7 +124,7 @@ def outcome_intervals(draws, X, response, interval, offset=None):
 
 def outcomes(draws, X, response, key, offset=None):
     """One outcome of every row for every draw, shape (draws, n); of two classes -1 and 1."""
-    out, sigma = np.empty((draws["log_tau"].size, len(X))), _sigma(draws)
+    out, sigma = np.empty((draws["log_tau"].size, X.shape[0])), _sigma(draws)
     for part, m in predictors(draws, X, offset=offset):
         u = uniform(size=m.shape, rng=key, offset=part.start * m.shape[1], device="cpu")
         out[:, part] = outcome_of(response, m, u, sigma).T
@@ -137,7 +138,7 @@ def _sigma(draws):
 
 def log_probabilities(draws, X, workers=None, *, response="probit", offset=None):
     """Logarithms of `probabilities`, also of a probability too small for a float."""
-    out = np.empty((len(X), 2))
+    out = np.empty((X.shape[0], 2))
     log_probability = _log_probability(response, workers)
     for part, m in predictors(draws, X, offset=offset):
         for j, side in enumerate((-m, m)):
@@ -148,9 +149,12 @@ def log_probabilities(draws, X, workers=None, *, response="probit", offset=None)
 
 def normal_scores(moments, X, intercept):
     """Scores whose normal probability is P(y = 1), by a normal approximation of the posterior."""
+    if issparse(X):
+        parts = (X[lo : lo + part_rows(X.shape[1])] for lo in range(0, X.shape[0], part_rows(X.shape[1])))
+        return np.concatenate([np.empty(0), *(normal_scores(moments, x.toarray(), intercept) for x in parts)])
     X = X.astype(np.float64)
     if intercept:
-        X = np.column_stack([np.ones(len(X)), X])
+        X = np.column_stack([np.ones(X.shape[0]), X])
     variance = np.einsum("ij,jk,ik->i", X, moments["covariance"], X)
     return X @ moments["mean"] / np.sqrt(1.0 + np.maximum(variance, 0.0))  # rounding may make the variance negative
 

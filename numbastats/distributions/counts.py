@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice
+from numbastats._core.options import Device
 from numbastats.distributions.kernels.masses import largest_ppf, least_isf
-from numbastats.distributions.protocol import Device, Distribution, scipy_family
+from numbastats.distributions.protocol import Distribution, scipy_family
 
 __all__ = ["Counts"]
 

@@ -19,9 +19,12 @@ from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.kinds import LAZY, has_labels, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch, run_loop
+from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
+from numbastats.distributions.arguments import FitMethod, Zeros
+from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
 from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
@@ -1011,10 +1014,10 @@ def fit(
     *,
     weights: ArrayLike | None = None,
     fixed: Mapping[str, float | None] | None = None,
-    zeros: Literal["share", "inflated"] | None = None,
+    zeros: Zeros | None = None,
     censored: tuple[ArrayLike, ArrayLike] | None = None,
     truncated: tuple[float | None, float | None] | None = None,
-    method: Literal["ml", "lmoments", "moments"] = "ml",
+    method: FitMethod = "ml",
 ) -> DistributionFit:
     """Fit a family to one series by maximum likelihood, or by moments.
 
@@ -1121,11 +1124,11 @@ def fit_many(  # noqa: PLR0913
     dim: str | None = None,
     weights: ArrayLike | None = None,
     fixed: Mapping[str, float | None] | None = None,
-    zeros: Literal["share", "inflated"] | None = None,
+    zeros: Zeros | None = None,
     censored: tuple[ArrayLike, ArrayLike] | None = None,
     truncated: tuple[float | None, float | None] | None = None,
-    method: Literal["ml", "lmoments", "moments"] = "ml",
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    method: FitMethod = "ml",
+    device: Device = None,
     workers: Any = None,
     progress: bool = False,
 ) -> DistributionFits:
@@ -1258,14 +1261,13 @@ class _WeightedFits:
         return distribution_of(self.cls, params)
 
 
-def fitted(cls, x, axis, options):
+def fitted(cls, x, **options):
     """The distribution of a class with the parameters of a fit, or of many."""
-    if cls.family == "stable":
-        return _stable(cls, x, axis, options)
-    return fit_many(x, cls, axis=axis, **options).distribution
+    return fit_many(x, cls, **options).distribution
 
 
 Distribution._fitted = staticmethod(fitted)
+Distribution.fit = classmethod(hands_on(fit_many)(Distribution.fit.__func__))  # type: ignore[assignment, attr-defined, method-assign]
 Distribution._weighted_fits = _WeightedFits
 
 
@@ -1290,10 +1292,9 @@ def _warn_of(failed, messages):
         warn(f"{count} without a maximum{first}: {messages[failed].flat[0]}", ConvergenceWarning)
 
 
-def _stable(cls, x, axis, options):
+def _stable(cls, x, *, axis=None, dim=None, **options):
     """The same by the fits of stable distributions."""
-    options = dict(options)
-    axis = axis_of(x, axis, options.pop("dim", None), "x")
+    axis = axis_of(x, axis, dim, "x")
     data = np.moveaxis(floats(x, "x"), axis, -1)
     param = options.get("param", "S0")
     if data.ndim == 1:  # warns itself
@@ -1301,3 +1302,6 @@ def _stable(cls, x, axis, options):
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
     _warn_of(~np.asarray(found.converged), np.asarray(found.message))
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
+
+
+Stable._fitted = staticmethod(_stable)

@@ -7,12 +7,13 @@ import inspect
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import refuse_mask
 from numbastats._core.elementwise import any_lazy, by_labels, in_blocks
 from numbastats._core.kinds import device_kind, first_array, has_labels, in_kind_of, to_host
+from numbastats._core.options import Device
 from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
 from numbastats.distributions.families.student_t import StudentT
 from numbastats.distributions.tables import FrozenDistribution
@@ -171,25 +172,37 @@ class Family:
     skewness, kurtosis = _of_parameters("skewness", "Skewness"), _of_parameters("kurtosis", "Excess kurtosis")
     median = _of_parameters("median", "Median")
 
-    def rvs(self, *params: ArrayLike, size: int | tuple[int, ...] | None = None, **options: Any):
+    def rvs(
+        self,
+        *params: ArrayLike,
+        size: int | tuple[int, ...] | None = None,
+        rng: Any = None,
+        dtype: DTypeLike | None = None,
+        device: Device = None,
+        workers: Any = None,
+        stream: Any = None,
+        like: Any = None,
+        **named: ArrayLike,
+    ):
         """Random variates; see `Distribution.rvs`.
 
         Parameters
         ----------
-        *params : array_like
-            Those of the class, also by name.
+        *params, **named : array_like
+            Those of the class.
         size : int or tuple of int, optional
             By default the shape of the parameters; a keyword, as the last parameters of a distribution may be left out.
-        **options
-            rng, dtype, device, workers, as in `numbastats.random.uniform`.
+        rng, dtype, device, workers, stream, like : optional
+            As for `Distribution.rvs`.
 
         Returns
         -------
         array or scalar
             NaN out of the domain.
         """
-        values = self._bound(params, {name: options.pop(name) for name in self.names if name in options})
+        values = self._bound(params, named)
         shape = size_to_shape(size, [np.shape(p) for p in values])
+        options = dict(rng=rng, dtype=dtype, device=device, workers=workers, stream=stream, like=like)
         return self._distribution(values).rvs(shape, **options)
 
 

@@ -7,7 +7,7 @@ import math
 import statistics
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table
+from numbastats.distributions.arguments import CompareOptions
 from numbastats.distributions.fitting import (
     CLASSES,
     OUTSIDE,
@@ -437,13 +439,13 @@ def _families(families):
     return tuple(families)
 
 
-@names_ours
+@hands_on(fit_many)
 def compare_many(
     data: Any,
     families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
     *,
     criterion: Literal["bic", "aic"] = "bic",
-    **options: Any,
+    **options: Unpack[CompareOptions],
 ) -> Comparisons:
     """Fit several families to each of many series, and find the best for each.
 
@@ -454,7 +456,7 @@ def compare_many(
     families, criterion
         As in `compare`; "all" leaves out the families whose support holds none of the series.
     **options
-        As `fit_many` takes them: axis, by, dim, weights, device, workers.
+        Of `fit_many`: axis, by, dim, weights, device, workers, progress.
 
     Returns
     -------

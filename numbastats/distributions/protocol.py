@@ -8,7 +8,7 @@ import html
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -32,15 +32,16 @@ from numbastats._core.kinds import (
     to_host,
 )
 from numbastats._core.launch import choose_device
+from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers
 from numbastats._core.results import Table
 from numbastats.distributions import tables
+from numbastats.distributions.arguments import FitOptions, TableOptions
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
 __all__ = ["Device", "Distribution", "in_double", "scipy_family"]
 
-Device = Literal["auto", "cpu", "cuda"] | None
 _QUANTILES = ("ppf", "isf")
 _FEW = 100  # draws
 
@@ -129,18 +130,16 @@ class Distribution:
     # -- estimation ---------------------------------------------------------------------------------------------
 
     @classmethod
-    def fit(cls, x: Any, *, axis: int | None = None, **options: Any) -> Self:
+    def fit(cls, x: Any, **options: Unpack[FitOptions]) -> Self:
         """The likeliest distribution of this class, or a batch of them, one for every series.
 
         Parameters
         ----------
         x : array_like, or list or dict of series
             Data. `axis` runs along the values of a series; the other axes are the batch.
-        axis : int, optional
-            The last one by default; an array of xarray of several dimensions needs it, or ``dim=``.
         **options
-            Of `numbastats.distributions.fit_many`, which also has standard errors and statuses: weights, fixed, zeros, device,
-            workers, dim; for `Stable` dim and those of `numbastats.stable.fit`.
+            Of `numbastats.distributions.fit_many`, which also has standard errors and statuses. `axis` is the last one by
+            default; an array of xarray of several dimensions needs it, or ``dim=``.
 
         Returns
         -------
@@ -163,7 +162,7 @@ class Distribution:
         >>> ns.distributions.Gamma.fit([1.0, 2.0, 4.0, 3.0, 7.0]).mean().round(6).item()
         3.4
         """
-        return cls._fitted(cls, x, axis, options)
+        return cls._fitted(cls, x, **options)
 
     # -- parameters ---------------------------------------------------------------------------------------------
 
@@ -926,7 +925,8 @@ class Distribution:
 
     # -- tables ---------------------------------------------------------------------------------------------------
 
-    def table(self, base: Any = "uniform", **options: Any) -> tables.FrozenDistribution:
+    @hands_on(tables.FrozenDistribution)
+    def table(self, base: Any = "uniform", **options: Unpack[TableOptions]) -> tables.FrozenDistribution:
         """Quantile table: quantiles of millions of values, and maps from variates of another distribution.
 
         Parameters
@@ -934,7 +934,7 @@ class Distribution:
         base : str, tuple or QuantileTable
             Distribution of the values that the table's `transform` maps: "uniform", "normal", "exponential" or another table.
         **options
-            accuracy, degree, tail, device, workers of `numbastats.quantile.QuantileTable`.
+            Of `numbastats.quantile.QuantileTable`; ``quiet=True`` leaves the warning out.
 
         Returns
         -------

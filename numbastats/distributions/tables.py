@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike
 from numbastats._core.elementwise import any_lazy, deliver, elementwise
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.launch import choose_device
+from numbastats._core.options import ArrayOptions, Device, hands_on
 from numbastats._core.parallel import check_workers
 from numbastats.distributions import kernels
-from numbastats.quantile import QuantileTable, arguments, panels
+from numbastats.quantile import QuantileTable, arguments, ndtri, panels
 from numbastats.scalar.tables import SIDE_COLUMNS
 
 __all__ = ["FrozenDistribution", "kept", "named_error", "parameter_sets", "probabilities", "quantiles", "times_exp"]
@@ -82,7 +83,7 @@ class FrozenDistribution(QuantileTable):
         accuracy: Literal["double", "full"] = "double",
         degree: Literal[5, 7] = 7,
         tail: float | None = None,
-        device: arguments.Device = None,
+        device: Device = None,
         workers: Any = None,
         quiet: bool = False,
     ):
@@ -106,19 +107,23 @@ class FrozenDistribution(QuantileTable):
     def __repr__(self):
         return f"{self.distribution!r}.table()"
 
-    def pdf(self, x: ArrayLike, **options: Any):
+    @hands_on(ndtri)
+    def pdf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Density at x; `options` are those of `Distribution.pdf`: out, dtype, device, workers, stream."""
         return self._exact("pdf", x, options)
 
-    def logpdf(self, x: ArrayLike, **options: Any):
+    @hands_on(ndtri)
+    def logpdf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Logarithm of the density at x."""
         return self._exact("logpdf", x, options)
 
-    def cdf(self, x: ArrayLike, **options: Any):
+    @hands_on(ndtri)
+    def cdf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Distribution function at x."""
         return self._exact("cdf", x, options)
 
-    def sf(self, x: ArrayLike, **options: Any):
+    @hands_on(ndtri)
+    def sf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Upper tail probability at x."""
         return self._exact("sf", x, options)
 

@@ -37,11 +37,13 @@ _LAZY = {
 __all__ = ["gaussian_kde", "genhyperbolic", "levy_stable", "norm", "norminvgauss", "t", "to_scipy", "truncnorm"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        with numbastats._importing():
-            return getattr(importlib.import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'numbastats.interop' has no attribute {name!r}")
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in _LAZY:
+            with numbastats._importing():
+                return getattr(importlib.import_module(_LAZY[name]), name)
+        raise AttributeError(f"module 'numbastats.interop' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

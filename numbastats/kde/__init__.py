@@ -3,9 +3,9 @@
 from numbastats.kde import bandwidth
 from numbastats.kde.classes import KDEClassifier
 from numbastats.kde.conditional import ConditionalDensity, conditional
-from numbastats.kde.distributed import combine, finalize, grid_slabs, partial, plan
+from numbastats.kde.distributed import combine, finalize, partial, plan
 from numbastats.kde.estimator import KDE
-from numbastats.kde.functions import at_samples, grid, hdr_levels, perkins, points, regular_axes
+from numbastats.kde.functions import at_samples, grid, grid_slabs, hdr_levels, perkins, points, regular_axes
 from numbastats.kde.kernels.defined import define
 
 __all__ = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.checks import choice
@@ -142,7 +142,45 @@ class MatrixOptions(NamedTuple):
     form: str = "radial"
 
 
-MATRIX_OPTIONS = {*MatrixOptions._fields, "weights", "tail", "nan_policy", "dtype", "workers"}  # keywords of `make_model`
+class _KernelOptions(TypedDict, total=False):
+    """Options of `grid` that all functions with a kernel have."""
+
+    weights: ArrayLike | None
+    kernel: KernelName
+    h: float | None
+    H: ArrayLike | None
+    bandwidth: Rule
+    bw_convention: Convention
+    tail: float
+    nan_policy: Missing
+    dtype: DTypeLike | None
+    workers: Any
+
+
+class ModelOptions(_KernelOptions, total=False):
+    """Options of `make_model`."""
+
+    sigma: ArrayLike | str
+    form: Form
+
+
+class ConditionalOptions(_KernelOptions, total=False):
+    """Options of `conditional`, which has a sigma and a form of its own."""
+
+    boundary: Boundary | None
+    adaptive: Adaptive | None
+    device: DeviceName | None
+
+
+class SampleOptions(ModelOptions, ConditionalOptions, total=False):
+    """Options of `at_samples`."""
+
+
+class SlabOptions(SampleOptions, total=False):
+    """Options of `grid_slabs`."""
+
+    method: GridMethod
+    derivative: int | None
 
 
 def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=None, workers=None, **matrix):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.errors import names_ours
 from numbastats._core.launch import choose_device
-from numbastats.kde.arguments import MATRIX_OPTIONS, Axes, as_samples, make_model, parse_axes
+from numbastats._core.options import hands_on
+from numbastats.kde.arguments import Axes, ConditionalOptions, as_samples, make_model, parse_axes
 from numbastats.kde.engine import Estimate, allocate, estimate
-from numbastats.kde.functions import hdr_levels
+from numbastats.kde.functions import grid, hdr_levels
 from numbastats.kde.model import Model
 
 __all__ = ["ConditionalDensity", "conditional"]
@@ -138,9 +138,14 @@ class ConditionalDensity:
         return np.stack(levels, -1).reshape(probs.shape + self.density.shape[:-1])
 
 
-@names_ours
+@hands_on(grid)
 def conditional(
-    x: ArrayLike, y: ArrayLike, axes: Axes | None = None, *, sigma: ArrayLike | str = "conditional", **options: Any
+    x: ArrayLike,
+    y: ArrayLike,
+    axes: Axes | None = None,
+    *,
+    sigma: ArrayLike | str = "conditional",
+    **options: Unpack[ConditionalOptions],
 ) -> ConditionalDensity:
     """Conditional density of y given x on a regular grid.
 
@@ -198,9 +203,6 @@ def conditional(
     >>> f.density.shape, f.mean().round(1), f.quantile([0.1, 0.9]).shape
     ((3, 161), array([-1.,  0.,  1.]), (2, 3))
     """
-    known = (MATRIX_OPTIONS - {"form"}) | {"boundary", "adaptive", "device"}
-    if unknown := set(options) - known:
-        raise TypeError(f"conditional got unknown keywords {sorted(unknown)}; beside its own it takes {sorted(known)}")
     samples, dtype = _columns(x, y)
     if options.get("dtype") is None:
         options["dtype"] = dtype
@@ -227,8 +229,8 @@ def conditional(
         rows[sparse] = joint.points(at, **how).reshape(-1, shape[-1])
     with np.errstate(invalid="ignore", divide="ignore"):
         rows /= np.where(marginal > 0, marginal, math.nan)[:, None]
-    grid = tuple(o + s * np.arange(v) for o, s, v in zip(origin, step, shape, strict=True))
-    return ConditionalDensity(f.astype(m.dtype, copy=False), grid, marginal.reshape(shape[:-1]), m.H)
+    places = tuple(o + s * np.arange(v) for o, s, v in zip(origin, step, shape, strict=True))
+    return ConditionalDensity(f.astype(m.dtype, copy=False), places, marginal.reshape(shape[:-1]), m.H)
 
 
 def _columns(x, y):

@@ -4,117 +4,39 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import check_out, choice
-from numbastats._core.kinds import LAZY, torch_to_numpy
+from numbastats._core.checks import choice
+from numbastats._core.kinds import LAZY
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import in_slabs
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
-    MATRIX_OPTIONS,
     Axes,
     DeviceName,
     MatrixOptions,
     as_samples,
     check_form,
-    check_method,
     check_weights,
     check_workers,
     kernel_matrix,
     parse_axes,
 )
 from numbastats.kde.bandwidth import Form
-from numbastats.kde.engine import LONG_ROW, accumulate, allocate, estimate
+from numbastats.kde.engine import LONG_ROW, accumulate, allocate
 from numbastats.kde.gridding import Grid, collect, make_grid, quantise
 from numbastats.kde.model import Model
 from numbastats.kde.moments import moments
 from numbastats.kde.records import ROWS, KernelName, kernel_of, names_of
 
-__all__ = ["Plan", "Summary", "combine", "finalize", "grid_by", "grid_of_blocks", "grid_slabs", "partial", "plan"]
+__all__ = ["Plan", "Summary", "combine", "finalize", "grid_by", "grid_of_blocks", "partial", "plan"]
 
 SHARE = 1 << 18  # least number of samples in a task of an executor
-
-
-def grid_slabs(
-    samples: ArrayLike,
-    axes: Axes,
-    *,
-    slab_rows: int | None = None,
-    out: Any = None,
-    callback: Callable[[slice, NDArray[Any]], bool | None] | None = None,
-    **options: Any,
-) -> Any:
-    """Kernel density on a grid that need not fit into memory, slab by slab along axis 0.
-
-    Parameters
-    ----------
-    samples, axes
-        As in `grid`.
-    slab_rows : int, optional
-        Positions of axis 0 per slab; about 64 MiB by default.
-    out : array, optional
-        Filled instead of yielding, for example a `numpy.memmap`; returned.
-    callback : callable, optional
-        Called as ``callback(slice, array)`` instead of yielding; returning True stops.
-    **options
-        Keywords of `grid` except `out`.
-
-    Returns
-    -------
-    generator or array
-        Of (slice of axis 0, array), or `out`. Together the same bits as `grid` with rows along the same axis.
-        Slabs that meet nothing but the edges of supports are summed twice: the first pass finds their peak.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `grid`, at the call and not with the first slab; for keywords that `grid` does not know.
-
-    Examples
-    --------
-    >>> import numpy as np, numbastats as ns
-    >>> x = ns.random.normal(size=(1000, 2), rng=1)
-    >>> axes = [(-6, 6, 61), (-6, 6, 61)]
-    >>> parts = [f for _, f in ns.kde.grid_slabs(x, axes, slab_rows=20)]
-    >>> bool(np.array_equal(np.concatenate(parts), ns.kde.grid(x, axes)))
-    True
-    """
-    method, derivative, device = options.pop("method", "auto"), options.pop("derivative", None), options.pop("device", None)
-    unknown = set(options) - {*MATRIX_OPTIONS, "boundary", "adaptive"}
-    if unknown:
-        raise TypeError(f"grid_slabs got unknown keywords {sorted(unknown)}; it takes those of kde.grid")
-    e = estimate(samples, options.pop("weights", None), options)
-    parsed = parse_axes(axes, e.model.d, len(e.model.x))
-    check_method(e.model, method, derivative, e.boundary, in_slabs=True)
-    shape = tuple(int(m) for m in parsed[2])
-    if slab_rows is None:
-        slab_rows = max(1, (64 << 20) // (8 * math.prod(shape[1:])))
-    if not hasattr(slab_rows, "__index__") or slab_rows < 1:
-        raise ValueError(f"slab_rows={slab_rows!r}; use an integer >= 1")
-    where = choose_device(device)
-    host = torch_to_numpy(out, "out")
-    if out is not None:
-        check_out(host, shape, np.dtype(e.model.dtype))
-
-    def generate():
-        for first, last, block in e.slabs(parsed, method, rows=int(slab_rows), derivative=derivative, device=where):
-            yield slice(first, last), np.ascontiguousarray(block, e.model.dtype)
-
-    if out is None and callback is None:
-        return generate()
-    for where_, block in generate():
-        if out is not None:
-            host[where_] = block
-        if callback is not None and callback(where_, block):
-            break
-    return out
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -16,8 +16,8 @@ from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
 from numbastats._core.launch import choose_device
+from numbastats._core.options import hands_on
 from numbastats.kde.arguments import (
-    MATRIX_OPTIONS,
     POINT_METHODS,
     Adaptive,
     Axes,
@@ -26,8 +26,11 @@ from numbastats.kde.arguments import (
     DeviceName,
     GridMethod,
     Missing,
+    ModelOptions,
     PointMethod,
     Rule,
+    SampleOptions,
+    SlabOptions,
     as_samples,
     check_method,
     check_weights,
@@ -42,7 +45,18 @@ from numbastats.kde.groups import OF_MATRIX, fitted, split
 from numbastats.kde.likelihood import far_logs
 from numbastats.kde.records import KernelName
 
-__all__ = ["at_samples", "grid", "grid_of", "hand_over", "hdr_levels", "perkins", "points", "points_of", "regular_axes"]
+__all__ = [
+    "at_samples",
+    "grid",
+    "grid_of",
+    "grid_slabs",
+    "hand_over",
+    "hdr_levels",
+    "perkins",
+    "points",
+    "points_of",
+    "regular_axes",
+]
 
 
 def hand_over(result, out, kind, like):
@@ -406,6 +420,81 @@ def points_of(e, points, method, log, out, device, like):
     return result[()] if number and out is None and isinstance(result, np.ndarray) else result
 
 
+@hands_on(grid)
+def grid_slabs(
+    samples: ArrayLike,
+    axes: Axes,
+    *,
+    slab_rows: int | None = None,
+    out: Any = None,
+    callback: Callable[[slice, NDArray[Any]], bool | None] | None = None,
+    **options: Unpack[SlabOptions],
+) -> Any:
+    """Kernel density on a grid that need not fit into memory, slab by slab along axis 0.
+
+    Parameters
+    ----------
+    samples, axes
+        As in `grid`.
+    slab_rows : int, optional
+        Positions of axis 0 per slab; about 64 MiB by default.
+    out : array, optional
+        Filled instead of yielding, for example a `numpy.memmap`; returned.
+    callback : callable, optional
+        Called as ``callback(slice, array)`` instead of yielding; returning True stops.
+    **options
+        As in `grid`: weights, kernel, h, H, sigma, bandwidth, bw_convention, form, method, boundary, adaptive, derivative, tail,
+        nan_policy, dtype, device, workers.
+
+    Returns
+    -------
+    generator or array
+        Of (slice of axis 0, array), or `out`. Together the same bits as `grid` with rows along the same axis.
+        Slabs that meet nothing but the edges of supports are summed twice: the first pass finds their peak.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `grid`, at the call and not with the first slab; for keywords that `grid` does not know.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> x = ns.random.normal(size=(1000, 2), rng=1)
+    >>> axes = [(-6, 6, 61), (-6, 6, 61)]
+    >>> parts = [f for _, f in ns.kde.grid_slabs(x, axes, slab_rows=20)]
+    >>> bool(np.array_equal(np.concatenate(parts), ns.kde.grid(x, axes)))
+    True
+    """
+    method, derivative, device = options.pop("method", "auto"), options.pop("derivative", None), options.pop("device", None)
+    e = estimate(samples, options.pop("weights", None), options)
+    parsed = parse_axes(axes, e.model.d, len(e.model.x))
+    check_method(e.model, method, derivative, e.boundary, in_slabs=True)
+    shape = tuple(int(m) for m in parsed[2])
+    if slab_rows is None:
+        slab_rows = max(1, (64 << 20) // (8 * math.prod(shape[1:])))
+    if not hasattr(slab_rows, "__index__") or slab_rows < 1:
+        raise ValueError(f"slab_rows={slab_rows!r}; use an integer >= 1")
+    where = choose_device(device)
+    host = torch_to_numpy(out, "out")
+    if out is not None:
+        check_out(host, shape, np.dtype(e.model.dtype))
+
+    def generate():
+        for first, last, block in e.slabs(parsed, method, rows=int(slab_rows), derivative=derivative, device=where):
+            yield slice(first, last), np.ascontiguousarray(block, e.model.dtype)
+
+    if out is None and callback is None:
+        return generate()
+    for where_, block in generate():
+        if out is not None:
+            host[where_] = block
+        if callback is not None and callback(where_, block):
+            break
+    return out
+
+
+@hands_on(grid)
 def at_samples(
     samples: ArrayLike,
     points: ArrayLike | None = None,
@@ -413,7 +502,7 @@ def at_samples(
     leave_one_out: bool = False,
     log: bool = False,
     out: Any = None,
-    **options: Any,
+    **options: Unpack[SampleOptions],
 ) -> Any:
     """Kernel density at the samples themselves, to colour a scatter plot or to find outliers.
 
@@ -429,7 +518,8 @@ def at_samples(
     out : array, optional
         For the result.
     **options
-        `weights`, `boundary`, `adaptive`, `device`, and the other options of `grid` for kernel and bandwidth.
+        As in `grid`: weights, kernel, h, H, sigma, bandwidth, bw_convention, form, boundary, adaptive, tail, nan_policy, dtype,
+        device, workers.
 
     Returns
     -------
@@ -455,9 +545,6 @@ def at_samples(
     >>> ns.kde.at_samples(x, h=1.0, sigma="identity", leave_one_out=True).tolist()[2]
     0.0
     """
-    known = MATRIX_OPTIONS | {"boundary", "adaptive", "device"}
-    if unknown := set(options) - known:
-        raise TypeError(f"at_samples got unknown keywords {sorted(unknown)}; beside its own it takes {sorted(known)}")
     device = options.pop("device", None)
     e = estimate(samples, options.pop("weights", None), options)
     if not leave_one_out:
@@ -540,12 +627,13 @@ def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = Non
     return np.where(inside, np.interp(p, middle, values), math.nan)[()]
 
 
+@hands_on(grid)
 def regular_axes(
     samples: ArrayLike,
     shape: int | Sequence[int] | None = None,
     step: float | Sequence[float] | None = None,
     pad: float = 1.0,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[NDArray[np.float64], ...]:
     """Regular axes that hold the samples and a margin in half boxes of the kernel.
 
@@ -559,7 +647,8 @@ def regular_axes(
     pad : float
         Margin in half boxes: with 1 the density is 0 at the border.
     **options
-        `weights` and bandwidth options of `grid`; not `boundary`, whose ends the axes may cross.
+        As in `grid`: weights, kernel, h, H, sigma, bandwidth, bw_convention, form, tail, nan_policy, dtype, workers. Not
+        `boundary`, whose ends the axes may cross.
 
     Returns
     -------
@@ -580,10 +669,7 @@ def regular_axes(
     >>> axes[0]
     array([-0.5,  0. ,  0.5,  1. ,  1.5])
     """
-    unknown = set(options) - MATRIX_OPTIONS
-    if unknown:
-        raise TypeError(f"regular_axes got unknown keywords {sorted(unknown)}; beside its own it takes {sorted(MATRIX_OPTIONS)}")
-    m = make_model(samples, options.pop("weights", None), **options)
+    m = make_model(samples, **options)
     if not 0 <= pad < math.inf:
         raise ValueError(f"pad={pad!r}; the margin must be finite and >= 0")
     half = pad * np.sqrt(np.diag(m.support))

@@ -13,9 +13,10 @@ from numbastats.mixture.estimator import Mixture
 from numbastats.mixture.fitting import fit, fit_many, likelihood_ratio
 from numbastats.mixture.functions import cdf, isf, logpdf, pdf, ppf, responsibilities, rvs, sf
 from numbastats.mixture.paper import bulkem
-from numbastats.mixture.results import ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
+from numbastats.mixture.results import ComponentsBatch, ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
 
 __all__ = [
+    "ComponentsBatch",
     "ComponentsFit",
     "LikelihoodRatio",
     "Mixture",

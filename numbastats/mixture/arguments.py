@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.checks import choice
@@ -14,6 +17,7 @@ from numbastats._core.costs import Work
 from numbastats._core.groups import labelled_sets, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.launch import choose_device
+from numbastats._core.options import Device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
 from numbastats._core.slabs import SLAB, cuts
 from numbastats.mixture.families import family_of
@@ -27,9 +31,18 @@ __all__ = [
     "FITTED",
     "KINDS",
     "REFUSED",
+    "Criterion",
     "Data",
+    "FitOptions",
+    "ManyOptions",
+    "Method",
+    "OneOptions",
     "Options",
+    "Precision",
+    "Seed",
+    "Starts",
     "Status",
+    "TestOptions",
     "Values",
     "arrange",
     "column",
@@ -51,6 +64,61 @@ __all__ = [
     "values_of",
     "weighted_values",
 ]
+
+Starts = Literal["portfolio", "subset", "quantile", "kmeans++"]
+Method = Literal["newton", "squarem", "em", "bulkem"]
+Criterion = Literal["bic", "aic", "icl"]
+Precision = Literal["double", "mixed", "single"]
+Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+
+
+class TestOptions(TypedDict, total=False):
+    """Options of `fit_many` that `likelihood_ratio` has."""
+
+    n_init: int | None
+    starts: Starts
+    method: Method
+    tol: float
+    max_iter: int
+    prior: Mapping[str, float] | None
+    min_sd_ratio: float | None
+    min_count: float
+    precision: Precision
+    device: Device
+    workers: Any
+    progress: bool
+    equal: str | Sequence[str] | None
+    fixed_weights: ArrayLike | None
+
+
+class FitOptions(TestOptions, total=False):
+    """Options of `fit_many` that `fit` has."""
+
+    init_params: ArrayLike | None
+    criterion: Criterion
+    se: bool
+    cov: bool
+    rng: Seed
+    callback: Callable | None
+    dataset_index: int
+
+
+class OneOptions(FitOptions, total=False):
+    """Options of `fit` beside data and family."""
+
+    errors: Literal["raise", "status"]
+    weights: ArrayLike | None
+
+
+class ManyOptions(FitOptions, total=False):
+    """Options of `fit_many` beside data and family."""
+
+    by: str | Sequence[str] | None
+    dim: str | None
+    offsets: ArrayLike | None
+    weights: Iterable | Mapping | ArrayLike | None
+    keep_starts: bool
+
 
 PASS = 15.0  # nanoseconds that an observation takes with a component in a pass of a climb
 PASSES, LAUNCHES = 40, 70.0  # of a climb, and 10 passes of each start; kernels on a GPU, two for each round

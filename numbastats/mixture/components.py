@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numbastats._core.checks import warn_of_shares
-from numbastats._core.parallel import is_executor, worker_count
+from numbastats._core.parallel import mapped
 from numbastats._core.random import normalise_rng
-from numbastats.distributions import Distribution
-from numbastats.mixture.arguments import Status, fit_options, numbers_of_components, weighted_values
-from numbastats.mixture.families import FAMILIES
+from numbastats.mixture.arguments import Status, fit_options, numbers_of_components, threads_or_pool
+from numbastats.mixture.constraints import design_of
 from numbastats.mixture.results import ComponentsFit
 from numbastats.mixture.selection import NARROW, beyond_chance
 
-__all__ = ["fitted"]
+__all__ = ["chosen", "fit_sets"]
 
 FEWEST = 1e-8  # eigenvalue of a certificate, in units of the complete data's information
 _FLAT = 1e-14  # information of one value, below which the likelihood does not depend on a parameter
@@ -28,48 +27,14 @@ _ROWS = 1 << 22  # numbers of an array that is made at a time
 _NOTHING = 1e-13  # responsibilities that keep no value within a component's support
 _SERIAL = 20_000  # values up to which threads take longer to begin than densities to compute
 _CELLS = 1024  # values of the short runs
+_PLACES, _HALVES = 24, (0.25, 0.12, 0.06, 0.03, 0.015)  # of runs that new components are fitted to: middles, half lengths
+_REFITS = 6  # of them, the first among them
 _KEPT, _CLIMBED = 8, 3  # of the starts, after some passes, and at the end of the short run
 _STILL = (
     "EM stands still, but this is no certified maximum: a redundant component, parameters at their limits, or a density without "
     "second derivatives, as the Laplace distribution's"
 )
 _COLLAPSED = 1e-6  # of the spread: standard deviation of a component on too few values
-
-
-def parts_of_family(family, K, x):
-    """The fits of K components' distributions; every message about `family` where it names distributions."""
-    given = family if isinstance(family, list) else [family] * K
-    if len(given) != K:
-        raise ValueError(f"family names {len(given)} distributions, n_components is {K}; pass n_components={len(given)}")
-    return [_part(one, x) for one in given]
-
-
-def _part(given, x):
-    """The fits of one component's distribution, from its class, name, or a pair of that and fixed parameters."""
-    name, fixed = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
-    if not isinstance(fixed, Mapping):
-        raise TypeError(f"family={given!r} has {fixed!r} beside the name; use a dict of fixed parameters, as {{'df': 4}}")
-    if name in FAMILIES and FAMILIES[name].discrete:
-        raise ValueError(f"family={given!r} is one of counts, which do not mix with other families and have no fixed parameters")
-    part = Distribution._weighted_fits("normal" if name == "gaussian" else name, fixed)
-    if part.cls.family == "uniform":  # noise between the ends of the data, where nothing else is said
-        low = fixed.get("loc", x.min() if x.size else 0.0)
-        fixed = {"loc": low, "scale": x.max() - low if x.size else 1.0} | dict(fixed)
-        part = Distribution._weighted_fits(name, fixed)
-    if part.settled:
-        raise ValueError(
-            f"{part.settled[0]} of {part.cls.family} is an end of its support: mixtures have no regular maximum then; fix it, "
-            f"as family=({part.cls.family!r}, {{{part.settled[0]!r}: {float(x.min(initial=math.inf))!r}}})"
-        )
-    return part
-
-
-class Coordinate(NamedTuple):
-    """A free parameter: its component, name, and whether the climb has its logarithm."""
-
-    k: int
-    name: str
-    log: bool
 
 
 class State(NamedTuple):
@@ -87,22 +52,12 @@ class State(NamedTuple):
 class Model:
     """Components, and values x with weights w, ascending."""
 
-    def __init__(self, parts, x, w, workers):
-        self.parts, self.x, self.w, self.workers = parts, x, w, workers
+    def __init__(self, design, x, w, workers):
+        self.design, self.x, self.w, self.workers = design, x, w, workers
+        self.parts, self.coordinates = design.parts, design.coordinates
         self.threads = workers if x.size > _SERIAL else 1  # of densities
         self.mass = float(w.sum())
-        self.coordinates = [
-            Coordinate(k, name, log) for k, part in enumerate(parts) for name, log in zip(part.free, part.positive, strict=True)
-        ]
-        alike: dict[Any, list[int]] = {}
-        for k, part in enumerate(parts):
-            alike.setdefault((part.cls, *sorted(part.fixed.items())), []).append(k)
-        self.alike = list(alike.values())
-
-    @property
-    def free(self):
-        """Number of free parameters."""
-        return len(self.parts) - 1 + len(self.coordinates)
+        self.alike, self.bound = design.alike, design.bound
 
     def distribution(self, k, theta):
         """Component k, of arrays of parameters (S,), as a batch (S, 1)."""
@@ -137,24 +92,88 @@ class Model:
         S, K, n = shares.shape
         mass = np.where(shares > _NOTHING, shares, 0.0) * self.w
         thetas: list[dict[str, NDArray]] = [{}] * K
-        logs = np.empty(shares.shape)
+        logs, there = np.empty(shares.shape), np.empty((S, K), bool)
         for members in self.alike:
-            part = self.parts[members[0]]
-            found, there = part(self.x, mass[:, members].reshape(-1, n), self.workers)
-            there = there.reshape(S, -1)
+            found, good = self.parts[members[0]](self.x, mass[:, members].reshape(-1, n), self.workers)
+            there[:, members] = good.reshape(S, -1)
             for j, k in enumerate(members):
-                theta = {name: v.reshape(S, -1)[:, j] for name, v in found.items()}
-                new, keeps = self.logs(k, theta), ~there[:, j]
-                if before is None:
-                    new = np.where(keeps[:, None], math.nan, new)
-                else:
-                    with np.errstate(invalid="ignore"):
-                        gain = np.where(mass[:, k] > 0.0, mass[:, k] * (new - before.logs[:, k]), 0.0).sum(axis=1)
-                    keeps |= ~(gain >= 0.0)
-                    theta = {name: np.where(keeps, before.thetas[k][name], v) for name, v in theta.items()}
-                    new = np.where(keeps[:, None], before.logs[:, k], new)
-                thetas[k], logs[:, k] = theta, new
-        return State(mass.sum(axis=2) / self.mass, thetas, logs)
+                thetas[k] = {name: v.reshape(S, -1)[:, j] for name, v in found.items()}
+        if self.bound:
+            self._pool(thetas, mass, there)
+        for k, theta in enumerate(thetas):
+            new = self.logs(k, theta)
+            logs[:, k] = np.where(there[:, k, None], new, math.nan) if before is None else new
+        if before is not None:
+            with np.errstate(invalid="ignore"):
+                gain = np.where(mass > 0.0, mass * (logs - before.logs), 0.0).sum(axis=2)
+            if self.bound:  # as one
+                gain[:, self.bound] = gain[:, self.bound].sum(axis=1, keepdims=True)
+                there[:, self.bound] = there[:, self.bound].all(axis=1, keepdims=True)
+            keeps = ~(there & (gain >= 0.0))
+            for k, theta in enumerate(thetas):
+                thetas[k] = {name: np.where(keeps[:, k], before.thetas[k][name], v) for name, v in theta.items()}
+            logs = np.where(keeps[:, :, None], before.logs, logs)
+            if self.bound and keeps[:, self.bound[0]].any():
+                self._ascend(keeps[:, self.bound[0]], thetas, logs, mass)
+        return State(self._weights(mass), thetas, logs)
+
+    def _weights(self, mass):
+        """The likeliest weights (S, K)."""
+        if self.design.weights is not None:
+            return np.tile(self.design.weights, (len(mass), 1))
+        return mass.sum(axis=2) / self.mass
+
+    def _pool(self, thetas, mass, there):
+        """Equal parameters, in place: means by mass, of positive ones root mean squares, the likeliest of normal components."""
+        for at in self.coordinates:
+            if len(at.members) > 1:
+                known = np.stack([there[:, k] & np.isfinite(thetas[k][at.name]) for k in at.members])
+                values = np.where(known, [thetas[k][at.name] for k in at.members], 1.0)
+                share = np.where(known, mass.sum(axis=2)[:, at.members].T, 0.0)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    pooled = (share * (values * values if at.log else values)).sum(axis=0) / share.sum(axis=0)
+                for k in at.members:
+                    thetas[k][at.name] = np.sqrt(pooled) if at.log else pooled
+
+    @np.errstate(invalid="ignore", over="ignore")  # next to the limits of the parameters
+    def _ascend(self, wanted, thetas, logs, mass):
+        """A step by the complete data's score and information of the components with equal parameters, in place.
+
+        It is halved until these are not less likely: Lange's gradient algorithm, of mixtures `wanted`.
+        """
+        own = [at for at in self.coordinates if set(at.members) <= set(self.bound)]
+        here = [{name: v[wanted] for name, v in theta.items()} for theta in thetas]
+        mass, before = mass[wanted][:, self.bound], logs[wanted][:, self.bound]
+        full = np.zeros((len(mass), logs.shape[1], logs.shape[2]))
+        full[:, self.bound] = mass
+        found = self.scores(here, full, own)
+        g, A = np.zeros((len(mass), len(own))), np.zeros((len(mass), len(own), len(own)))
+        for i, one in enumerate(found):
+            g[:, i] = sum((full[:, k] * s).sum(axis=1) for k, s in one.items())
+            for j, other in enumerate(found[: i + 1]):
+                A[:, i, j] = A[:, j, i] = sum((full[:, k] * s * other[k]).sum(axis=1) for k, s in one.items() if k in other)
+        root = np.sqrt(np.einsum("sii->si", A))
+        root = np.where((root > 0.0) & np.isfinite(root), root, 1.0)
+        A = np.nan_to_num(A / root[:, :, None] / root[:, None, :]) + 1e-9 * np.eye(len(own))
+        step = np.linalg.solve(A, np.nan_to_num(g / root)[:, :, None])[:, :, 0] / root
+        left = np.flatnonzero(wanted)
+        rows = np.arange(left.size)
+        for halved in range(8):
+            tried = [{name: v[rows] for name, v in theta.items()} for theta in here]
+            for at, by in zip(own, 0.5**halved * step[rows].T, strict=True):
+                for k in at.members:
+                    v = tried[k][at.name]
+                    tried[k][at.name] = v * np.exp(by) if at.log else v + by
+            new = np.stack([self.logs(k, tried[k]) for k in self.bound], axis=1)
+            gain = np.where(mass[rows] > 0.0, mass[rows] * (new - before[rows]), 0.0).sum(axis=(1, 2))
+            up = gain >= 0.0
+            for j, k in enumerate(self.bound):
+                logs[left[up], k] = new[up, j]
+                for name in thetas[k]:
+                    thetas[k][name][left[up]] = tried[k][name][up]
+            left, rows = left[~up], rows[~up]
+            if not left.size:
+                break
 
     def em_pass(self, state):
         """The next state, and the log-likelihood of this one."""
@@ -171,55 +190,55 @@ class Model:
     # -- Newton's method ------------------------------------------------------------------------------------------
 
     def packed(self, state):
-        """Coordinates (P,) of the first mixture: log ratios of the weights to the largest, then the free parameters."""
+        """Coordinates (P,) of the first mixture: log ratios of free weights to the largest, then the free parameters."""
         weights, last = state.weights[0], int(np.argmax(state.weights[0]))
-        ratios = np.log(np.delete(weights, last) / weights[last])
-        values = [state.thetas[at.k][at.name][0] for at in self.coordinates]
+        ratios = np.log(np.delete(weights, last) / weights[last])[: self.design.of_weights]
+        values = [state.thetas[at.members[0]][at.name][0] for at in self.coordinates]
         return last, np.array([*ratios, *(math.log(v) if at.log else v for at, v in zip(self.coordinates, values, strict=True))])
 
     def unpacked(self, last, u):
         """Weights and parameters of coordinates (S, P)."""
-        S, K = len(u), len(self.parts)
+        S, W = len(u), self.design.of_weights
         with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long
-            ratios = np.insert(np.exp(u[:, : K - 1]), last, 1.0, axis=1)
+            weights = np.tile(self.design.weights, (S, 1)) if not W else np.insert(np.exp(u[:, :W]), last, 1.0, axis=1)
             thetas = [{name: np.full(S, v) for name, v in part.fixed.items()} for part in self.parts]
-            for at, v in zip(self.coordinates, u[:, K - 1 :].T, strict=True):
-                thetas[at.k][at.name] = np.exp(v) if at.log else v
-            return ratios / ratios.sum(axis=1, keepdims=True), thetas
+            for at, v in zip(self.coordinates, u[:, W:].T, strict=True):
+                for k in at.members:
+                    thetas[k][at.name] = np.exp(v) if at.log else v
+            return weights / weights.sum(axis=1, keepdims=True), thetas
 
-    def scores(self, last, u):
-        """Log-likelihoods (S,), and by coordinate the masses and the complete data's scores (S, n)."""
-        state = self.state(*self.unpacked(last, u))
-        shares, loglik = self.expectation(state)
-        mass, found = shares * self.w, []
-        for k, theta in enumerate(state.thetas):
-            own = [at for at in self.coordinates if at.k == k]
-            if own:
-                values = self.distribution(k, theta).score(self.x, workers=self.threads)
-                for at in own:
-                    score = values[self.parts[k].cls.names.index(at.name)]
-                    score = score * theta[at.name][:, None] if at.log else score
-                    found.append(np.where(mass[:, k] > 0.0, score, 0.0))
-        return loglik, state.weights, mass, found
+    def scores(self, thetas, mass, coordinates):
+        """For each coordinate the complete data's scores (S, n) of the components that have it, by their numbers."""
+        found: list[dict[int, NDArray]] = [{} for _ in coordinates]
+        for k, theta in enumerate(thetas):
+            own = [j for j, at in enumerate(coordinates) if k in at.members]
+            values = self.distribution(k, theta).score(self.x, workers=self.threads) if own else ()
+            for j in own:
+                at = coordinates[j]
+                score = values[self.parts[k].cls.names.index(at.name)]
+                score = score * theta[at.name][:, None] if at.log else score
+                found[j][k] = np.where(mass[:, k] > 0.0, score, 0.0)
+        return found
 
     def gradient(self, last, u):
         """Log-likelihoods (S,) and their gradients (S, P)."""
-        loglik, weights, mass, scores = self.scores(last, u)
-        by_weights = np.delete(mass.sum(axis=2) - self.mass * weights, last, axis=1)
+        state = self.state(*self.unpacked(last, u))
+        shares, loglik = self.expectation(state)
+        mass = shares * self.w
+        by_weights = np.delete(mass.sum(axis=2) - self.mass * state.weights, last, axis=1)[:, : self.design.of_weights]
         with np.errstate(over="ignore", invalid="ignore"):  # next to the limits of the parameters
-            by_others = [(mass[:, at.k] * s).sum(axis=1) for at, s in zip(self.coordinates, scores, strict=True)]
+            found = self.scores(state.thetas, mass, self.coordinates)
+            by_others = [sum((mass[:, k] * s).sum(axis=1) for k, s in one.items()) for one in found]
         return loglik, np.concatenate([by_weights, np.reshape(by_others, (-1, len(u))).T], axis=1)
 
     def units(self, last, u):
         """The complete data's information of each coordinate of one mixture, by squares of scores."""
-        _, weights, mass, scores = self.scores(last, u[None])
-        shares = np.delete(weights[0], last)
-        return np.array(
-            [
-                *(self.mass * shares * (1.0 - shares)),
-                *(mass[0, at.k] @ (s[0] * s[0]) for at, s in zip(self.coordinates, scores, strict=True)),
-            ]
-        )
+        state = self.state(*self.unpacked(last, u[None]))
+        mass = self.expectation(state)[0] * self.w
+        shares = np.delete(state.weights[0], last)[: self.design.of_weights]
+        found = self.scores(state.thetas, mass, self.coordinates)
+        by_others = [sum(mass[0, k] @ (s[0] * s[0]) for k, s in one.items()) for one in found]
+        return np.array([*(self.mass * shares * (1.0 - shares)), *by_others])
 
     def hessian(self, last, u, use, units):
         """Second derivatives by the coordinates `use`, by differences of the gradient."""
@@ -311,16 +330,15 @@ def _value(model, last, u):
 
 def _errors(model, last, u, use, inverse):
     """Standard errors of the weights (K,) and of the free parameters, NaN for those the likelihood does not depend on."""
-    K = len(model.parts)
+    K, W = len(model.parts), model.design.of_weights
     weights, thetas = model.unpacked(last, u[None])
     full = np.full((u.size, u.size), math.nan)
     full[np.ix_(use, use)] = inverse
     w = weights[0]
     J = np.delete(np.diag(w) - np.outer(w, w), last, axis=1)
-    of_weights = np.sqrt(np.einsum("ki,ij,kj->k", J, full[: K - 1, : K - 1], J)) if K > 1 else np.zeros(1)
-    of_others = np.sqrt(np.diagonal(full)[K - 1 :])
-    scale = [thetas[at.k][at.name][0] if at.log else 1.0 for at in model.coordinates]
-    return of_weights, of_others * np.array(scale)
+    of_weights = np.sqrt(np.einsum("ki,ij,kj->k", J, full[:W, :W], J)) if W else np.zeros(K)
+    scale = [thetas[at.members[0]][at.name][0] if at.log else 1.0 for at in model.coordinates]
+    return of_weights, np.sqrt(np.diagonal(full)[W:]) * np.array(scale)
 
 
 # -- starts -----------------------------------------------------------------------------------------------------------
@@ -349,11 +367,11 @@ def _drawn(model, count, rng):
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
 
 
-def starts(parts, x, w, workers, count, rng):
+def starts(design, x, w, workers, count, rng):
     """Weights and parameters of the best different ends of short runs from random starts, and how many starts collapsed."""
-    model = Model(parts, *_cells(x, w), workers)
+    model = Model(design, *_cells(x, w), workers)
     spread = model.spread(np.ones((1, 1, model.x.size)))[2][0, 0]
-    free = np.array([bool(part.free) for part in parts])
+    free = np.array([bool(part.free) for part in design.parts])
     state, lost = model.maximisation(_drawn(model, count, rng)), 0
     for passes, kept in ((8, _KEPT), (30, _CLIMBED)):
         for _ in range(passes):
@@ -380,6 +398,97 @@ def _best(loglik, count):
     return np.array(picks, np.int64)
 
 
+# -- one component more ---------------------------------------------------------------------------------------------
+
+
+def _windows(n):
+    """Indicators (C, n) of runs of n ascending values, of several lengths about several middles, and of all but the middle."""
+    at = (np.arange(n) + 0.5) / n
+    middles = (np.arange(_PLACES) + 0.5) / _PLACES
+    runs = [np.abs(at - m) <= h for h in _HALVES for m in middles]
+    return np.array(runs + [~run for run in runs[:_PLACES:4]], float)
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
+def _line_search(excess, w):
+    """The share (C,) of each new component that adds most to the log-likelihood, which is concave in it, and the gain.
+
+    `excess` (C, n) is the component's density over the mixture's, less 1.
+    """
+    low, high = np.zeros(len(excess)), np.ones(len(excess))
+    for _ in range(30):
+        share = 0.5 * (low + high)
+        up = (excess / (1.0 + share[:, None] * excess)) @ w > 0.0
+        low, high = np.where(up, share, low), np.where(up, high, share)
+    return low, np.log1p(low[:, None] * excess) @ w
+
+
+def insertions(model, state, o):
+    """The largest gain by an admissible component beside those of a mixture, and the mixtures with the best of them.
+
+    Candidates are fits to runs of at most `_CELLS` middle values, and what EM makes of the best of them, the others as they are.
+    """
+    design = model.design
+    if design.weights is not None and len(model.parts) > 1:
+        return math.nan, []
+    small, found = Model(design, *_cells(model.x, model.w), model.workers), []
+    for k in (members[0] for members in model.alike if model.parts[members[0]].free):
+        mass, pool = _windows(small.x.size), None
+        for _ in range(_REFITS):
+            theta, there = model.parts[k](small.x, mass * small.w, model.workers)
+            theta |= {name: np.full(there.size, state.thetas[k][name][0]) for name in design.equal if name in theta}
+            new = _gains(small, state, k, {name: v[there] for name, v in theta.items()}, o)
+            pool = new if pool is None else pool.beside(new)
+            pool = pool.of(_best(pool.gain, _KEPT))
+            mass = pool.own
+            if not pool.gain.size:
+                break
+        whole = _gains(model, state, k, pool.theta, o)
+        whole = whole.of(_best(whole.gain, 2))
+        found += [
+            (g, s, {n: v[[i]] for n, v in whole.theta.items()})
+            for i, (g, s) in enumerate(zip(whole.gain, whole.share, strict=True))
+        ]
+    found.sort(key=lambda one: -one[0])
+    begun = [(np.append(state.weights[0] * (1.0 - share), share)[None], [*state.thetas, theta]) for _, share, theta in found[:2]]
+    return max((gain for gain, *_ in found), default=0.0), begun
+
+
+class Gains(NamedTuple):
+    """New components that raise the log-likelihood: by how much, with which shares, responsibilities (C, n) and parameters."""
+
+    gain: NDArray
+    share: NDArray
+    own: NDArray
+    theta: dict
+
+    def of(self, rows):
+        """Some of the components."""
+        return Gains(self.gain[rows], self.share[rows], self.own[rows], {name: v[rows] for name, v in self.theta.items()})
+
+    def beside(self, other):
+        """These and others."""
+        theta = {name: np.append(v, other.theta[name]) for name, v in self.theta.items()}
+        arrays = (np.concatenate(pair) for pair in zip(self[:3], other[:3], strict=True))
+        return Gains(*arrays, theta)
+
+
+def _gains(model, state, k, theta, o):
+    """New components like component k that are admissible and gain anything."""
+    logs = model.state(state.weights, state.thetas).logs[0]
+    top = logs.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mixture = top + np.log(state.weights[0] @ np.exp(logs - top))
+        excess = np.expm1(np.minimum(model.logs(k, theta) - mixture, 690.0))
+        share, gain = _line_search(excess, model.w)
+        own = share[:, None] * (1.0 + excess)
+        own /= own + (1.0 - share)[:, None]
+        count, _, sd = (a[:, 0] for a in model.spread(own[:, None]))
+    narrowest = (NARROW if o.min_sd_ratio is None else o.min_sd_ratio) * model.spread(np.ones((1, 1, model.x.size)))[2][0, 0]
+    keeps = np.isfinite(own).all(axis=1) & (gain > 0.0) & (share < 1.0) & (count >= o.min_count) & (sd >= narrowest)
+    return Gains(gain, share, own, theta).of(keeps)
+
+
 # -- fits -------------------------------------------------------------------------------------------------------------
 
 
@@ -395,6 +504,8 @@ class _Options(NamedTuple):
     se: bool = False
     rng: Any = None
     workers: Any = None
+    equal: Any = None
+    fixed_weights: Any = None
 
 
 _UNUSED = (None, False, "portfolio", "newton", "double", "auto", "cpu", 0)  # values of other options that change nothing
@@ -410,32 +521,86 @@ def _options_of(options):
                 f"{', '.join(_Options._fields)}"
             )
     o = _Options(**{name: value for name, value in options.items() if name not in others})
-    if is_executor(o.workers):
-        raise TypeError("workers is an executor; a fit of one mixture of distributions takes a number of threads")
-    worker_count(o.workers)
     fit_options("newton", "portfolio", o.n_init, o.tol, o.max_iter, None, o.min_sd_ratio, o.min_count, o.criterion, "double")
     return o
 
 
-def fitted(x, n_components, family, weights, options):
-    """The mixture of distributions fitted to one data set."""
+class Job(NamedTuple):
+    """Fits of data sets with each of some numbers of components."""
+
+    family: Any
+    o: _Options
+    key: int
+
+    def __call__(self, item):
+        """Fits of a data set (number, numbers of components, values, weights)."""
+        index, candidates, x, w = item
+        w = np.ones(x.size) if w is None else w
+        wrong = ~(w >= 0.0) | np.isinf(w)
+        refused = wrong.any() and (
+            Status.NONFINITE,
+            f"{wrong.sum()} weights are negative, NaN or infinite, the first at index {wrong.argmax()}; weights must be >= 0",
+        )
+        keep = ~np.isnan(x) & (w != 0.0)
+        order = np.argsort(x[keep], kind="stable")
+        dropped, x, w = x.size - order.size, x[keep][order], w[keep][order]
+        fits, before = [], ()
+        for K in candidates:
+            rng = np.random.default_rng([self.key, K, index])
+            fit, before = _fitted(x, w, dropped, self, K, rng, before, refused)
+            fits.append(fit)
+        return fits
+
+
+def fit_sets(values, n_components, family, options, first, stops):
+    """For each data set, numbered from `first` on, the fits with each number of components; `stops` hears of them and may end it.
+
+    One component more begins also from the fit of fewer, so that it is not less likely.
+    """
     o = _options_of(options)
-    candidates, _ = numbers_of_components(n_components, 1)
-    size = np.size(x)
-    x, w = weighted_values(x, weights)
+    candidates, per_set = numbers_of_components(n_components, values.count)
     if isinstance(family, list) and len(candidates) > 1:
         raise ValueError(f"family names {len(family)} distributions, so n_components is {len(family)}, not {candidates}")
-    order = np.argsort(x, kind="stable")
-    x, w = x[order], w[order]
-    if x.size and weights is not None:
-        warn_of_shares(float(w.sum()), x.size)
-    key = int(normalise_rng(o.rng))
-    fits = [_fitted(x, w, size - x.size, family, K, o, np.random.default_rng([key, K])) for K in candidates]
+    if o.fixed_weights is not None and len(candidates) > 1:
+        raise ValueError(
+            f"fixed_weights are of one number of components, not of {candidates}; pass n_components={np.size(o.fixed_weights)}"
+        )
+    for K in candidates:
+        design_of(family, K, values.x[np.isfinite(values.x)], o.equal, o.fixed_weights)  # refuses what no data set could have
+    pool, threads = threads_or_pool(o.workers)
+    alone = values.count == 1
+    job = Job(family, o._replace(rng=None, workers=threads if alone else 1), int(normalise_rng(o.rng)))
+    items = [
+        (first + d, candidates if per_set is None else (int(per_set[d]),), part.x, part.w)
+        for d, part in enumerate(values.cut(d, d + 1) for d in range(values.count))
+    ]
+    found: list = []
+    with contextlib.ExitStack() as stack:
+        if pool is None and threads > 1 and not alone:
+            pool = stack.enter_context(ThreadPoolExecutor(threads))
+        results = map(job, items) if pool is None else mapped(pool, job, items)
+        for fits in results:
+            found.append(fits)
+            if stops(len(found), fits):
+                break
+        if pool is not None:
+            results.close()
+    for _, those, x, _ in items[len(found) :]:
+        head = dict(family=family, n_used=x.size, n_dropped=0, n_starts=0)
+        design = [design_of(family, K, x[np.isfinite(x)], o.equal, o.fixed_weights) for K in those]
+        found.append(
+            [_nothing(Status.STOPPED, Status.STOPPED.meaning, one, head | {"n_components": len(one.parts)}) for one in design]
+        )
+    return found
+
+
+def chosen(fits, criterion):
+    """The fit of the best criterion, among admissible ones where there are any."""
     good = [f for f in fits if f.status in (Status.OK, Status.MAX_ITER, Status.NOT_CERTIFIED)] or fits
-    return min(good, key=lambda f: getattr(f, o.criterion) if f.loglik == f.loglik else math.inf)
+    return min(good, key=lambda f: getattr(f, criterion) if f.loglik == f.loglik else math.inf)
 
 
-def _refusal(x, parts):
+def _refusal(x, design):
     """Status and message of data that cannot be fitted, None for others."""
     if not x.size:
         return Status.EMPTY, Status.EMPTY.meaning
@@ -443,37 +608,42 @@ def _refusal(x, parts):
         return Status.NONFINITE, f"{np.sum(np.isinf(x))} values are infinite; remove or replace them"
     if not 1e-140 < max(-x[0], x[-1]) < 1e140:
         return Status.NONFINITE, "values beyond 1e140, or all within 1e-140, whose squares are no doubles: divide them by a unit"
+    parts = design.parts
     outside = np.all([(x < part.lower) | (x > part.upper) for part in parts], axis=0)
     names = " or ".join(dict.fromkeys(part.cls.family for part in parts))
     if outside.any():
         return Status.OUT_OF_SUPPORT, f"{outside.sum()} values, the first {x[outside][0]:g}, are outside the support of {names}"
-    if np.unique(x).size <= sum(1 + len(part.free) for part in parts) - 1:
+    if np.unique(x).size <= design.free:
         return Status.TOO_FEW, Status.TOO_FEW.meaning
     return None
 
 
-def _fitted(x, w, dropped, family, K, o, rng):
-    """The fit of one number of components."""
-    found = x[np.isfinite(x)]
-    parts = parts_of_family(family, K, found)
-    refused = _refusal(x, parts)
+def _fitted(x, w, dropped, job, K, rng, before, refused):
+    """The fit of one number of components, and mixtures of one more to begin from; `before` are such ones of K."""
+    o, found = job.o, x[np.isfinite(x)]
+    design = design_of(job.family, K, found, o.equal, o.fixed_weights)
+    refused = refused or _refusal(x, design)
     count = 1 if K == 1 else o.n_init or 24
-    head = dict(family=family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
-    if refused is not None:
-        return _nothing(*refused, parts, head)
-    model = Model(parts, x, w, o.workers)
-    begun, lost = starts(parts, x, w, o.workers, count, rng)
+    head = dict(family=job.family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
+    if refused:
+        return _nothing(*refused, design, head), ()
+    model = Model(design, x, w, o.workers)
+    begun, lost = starts(design, x, w, o.workers, count, rng)
+    given = [one for one in before if len(one[1]) == K]
+    begun += given
+    head |= {"n_starts": count + len(given), "n_singular": lost}
     climbs = []
     for weights, thetas in begun:
         state = model.state(weights, thetas)
         climbs.append(climb(model, model.maximisation(model.expectation(state)[0], state), o.tol, o.max_iter))
     climbs = [one for one in climbs if math.isfinite(one.loglik)]
     if not climbs:
-        return _nothing(Status.DEGENERATE, Status.DEGENERATE.meaning, parts, head | {"n_singular": lost})
+        return _nothing(Status.DEGENERATE, Status.DEGENERATE.meaning, design, head), ()
     keeps = [_admissible(model, one.state, o) for one in climbs]
     grade = [(3 if keep else 2) if one.certified else 1 for one, keep in zip(climbs, keeps, strict=True)]
     best = max(range(len(climbs)), key=lambda i: (grade[i], climbs[i].loglik))
-    return _result(model, climbs, best, keeps[best], o, head | {"n_singular": lost})
+    gap, more = insertions(model, climbs[best].state, o)
+    return _result(model, climbs, best, keeps[best], o, head | {"gap": gap}), more
 
 
 def _admissible(model, state, o):
@@ -510,7 +680,7 @@ def _result(model, climbs, best, keeps, o, head):
         message += f"; the best of {head['n_starts']} starts, reached by {hits} of the {len(climbs)} that were climbed from"
     shares = model.expectation(one.state)[0][0]
     entropy = -float(np.sum(shares * np.log(np.maximum(shares, 1e-300)), axis=0) @ model.w)
-    bic = model.free * math.log(model.mass) - 2.0 * one.loglik
+    bic = model.design.free * math.log(model.mass) - 2.0 * one.loglik
     return ComponentsFit(
         **head,
         weights=one.state.weights[0][order],
@@ -521,9 +691,9 @@ def _result(model, climbs, best, keeps, o, head):
         status=int(status),
         message=message,
         bic=bic,
-        aic=2.0 * model.free - 2.0 * one.loglik,
+        aic=2.0 * model.design.free - 2.0 * one.loglik,
         icl=bic + 2.0 * entropy,
-        n_free=model.free,
+        n_free=model.design.free,
         hits=hits,
         runner_up=max((f.loglik for f in climbs if f.certified and f.loglik < one.loglik - slack), default=math.nan),
         n_climbed=len(climbs),
@@ -539,15 +709,14 @@ def _named_errors(model, one, order):
     names = dict.fromkeys(name for part in model.parts for name in part.cls.names)
     out = {name: np.array([0.0 if name in part.cls.names else math.nan for part in model.parts]) for name in names}
     for at, error in zip(model.coordinates, of_others, strict=True):
-        out[at.name][at.k] = error
+        out[at.name][list(at.members)] = error
     return {"weights": of_weights[order]} | {name: errors[order] for name, errors in out.items()}
 
 
-def _nothing(status, message, parts, head):
+def _nothing(status, message, design, head):
     """The fit of data that cannot be fitted."""
-    numbers = dict.fromkeys(("loglik", "bic", "aic", "icl", "runner_up", "decrement", "min_eig"), math.nan)
-    counts = dict(n_iter=0, hits=0, n_climbed=0, n_singular=0, n_free=len(parts) - 1 + sum(len(p.free) for p in parts))
-    ended = dict(
-        weights=np.full(len(parts), math.nan), components=(), converged=False, status=int(status), message=message, se={}
-    )
+    numbers = dict.fromkeys(("loglik", "bic", "aic", "icl", "runner_up", "gap", "decrement", "min_eig"), math.nan)
+    counts = dict(n_iter=0, hits=0, n_climbed=0, n_singular=0, n_free=design.free)
+    nowhere = np.full(len(design.parts), math.nan)
+    ended = dict(weights=nowhere, components=(), converged=False, status=int(status), message=message, se={})
     return ComponentsFit(**numbers | counts | ended | head)

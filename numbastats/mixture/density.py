@@ -15,7 +15,7 @@ from numbastats.mixture.families import count_base, poisson_base
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["far_apart", "latent_numbers", "resident", "scores"]
+__all__ = ["far_apart", "labels", "latent_numbers", "resident", "scores"]
 
 
 def _scale(family, par):
@@ -109,17 +109,47 @@ def _tables(family, used):
     return base, np.array([family.constant, c, family.minimum, add + j0, j2, power + j1]), P
 
 
-def resident(x, family, par, logs, options):
-    """Density, or its logarithm, of values on a GPU, there; None where the host has to prepare them.
+def _by_value(family, par):
+    """Codes of the transform, base and end of the support, numbers and coefficients for kernels of values as they are.
 
-    It does for counts, families with a latent variable, components far apart, and parameters near the ends of the doubles.
+    None where the host has to prepare these: for counts, families with a latent variable, components far apart, and parameters
+    near the ends of the doubles.
     """
     used = par[:, par[0] > 0]
     if family.latent or family.discrete or far_apart(family, par) or _scale(family, used) != 1.0:
         return None
     base, numbers, P = _tables(family, used.tobytes())
-    codes = kernels.TRANSFORMS.index(family.transform), base, int(family.closed), int(logs)
-    extras = lambda dtype: (*map(np.int64, codes), numbers, P)  # noqa: E731
+    return [np.int64(code) for code in (kernels.TRANSFORMS.index(family.transform), base, family.closed)], numbers, P
+
+
+def labels(x, family, par, device, workers):
+    """Numbers of the most probable components of values (n,), -1 for NaN and outside the support."""
+    prepared = _by_value(family, par)
+    label = np.empty(x.size, np.int64)
+    if prepared is not None:
+        codes, numbers, P = prepared
+        args, where = (x, *codes, numbers, P, label), choose_device(device)
+        worker_count(workers)  # refuses what is no number of threads, also for no values and on a GPU
+        if x.size:
+            launch(kernels.LABELS, args, x.size, device=where, workers=workers, cost=1.0 + 0.5 * P.shape[1])
+        used = np.flatnonzero(par[0] > 0)
+        return label if used.size == par.shape[1] else np.append(used, -1)[label]
+    p = scores(x, family, par, True, device, workers)[1]
+    best, label[:] = p[0].copy(), 0
+    for k in range(1, len(p)):  # an argmax along a short axis takes longer than the probabilities
+        label[p[k] > best] = k
+        np.maximum(best, p[k], out=best)
+    label[np.isnan(best)] = -1
+    return label
+
+
+def resident(x, family, par, logs, options):
+    """Density, or its logarithm, of values on a GPU, there; None where the host has to prepare them."""
+    prepared = _by_value(family, par)
+    if prepared is None:
+        return None
+    codes, numbers, P = prepared
+    extras = lambda dtype: (*codes, np.int64(logs), numbers, P)  # noqa: E731
     return elementwise(lambda dtype: kernels.DENSITY, ("x",), (x,), extras=extras, cost=5.0 * P.shape[1], **options)
 
 

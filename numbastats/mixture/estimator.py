@@ -33,6 +33,8 @@ class Mixture(MixtureDistribution, Estimator):
         Required by `fit`: what the function `fit` takes.
     n_init, method, tol, max_iter, prior, criterion, se, rng, device, workers
         As in `fit_many`.
+    equal, fixed_weights
+        As in `fit`.
 
     Attributes
     ----------
@@ -61,7 +63,7 @@ class Mixture(MixtureDistribution, Estimator):
 
     _estimator_type = "density_estimator"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         n_components: int | Sequence[int] = 2,
         *,
@@ -76,10 +78,13 @@ class Mixture(MixtureDistribution, Estimator):
         rng: Seed = None,
         device: Literal["auto", "cpu", "cuda"] | None = None,
         workers: int | Executor | None = None,
+        equal: str | Sequence[str] | None = None,
+        fixed_weights: ArrayLike | None = None,
     ):
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
         self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
         self.rng, self.device, self.workers = rng, device, workers
+        self.equal, self.fixed_weights = equal, fixed_weights
 
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture.

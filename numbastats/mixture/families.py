@@ -12,7 +12,18 @@ import numpy as np
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["FAMILIES", "Family", "Name", "count_base", "excess", "family_of", "log_ratio", "names_distributions", "poisson_base"]
+__all__ = [
+    "FAMILIES",
+    "Family",
+    "Name",
+    "count_base",
+    "excess",
+    "family_of",
+    "log_ratio",
+    "names_distributions",
+    "names_each",
+    "poisson_base",
+]
 
 Name: TypeAlias = Literal[
     "normal",
@@ -362,6 +373,11 @@ def names_distributions(family):
     return isinstance(family, list) or (isinstance(family, str) and family not in FAMILIES and family != "gaussian")
 
 
+def names_each(family):
+    """Whether a pair fixes a parameter for each component by itself."""
+    return isinstance(family, tuple) and isinstance(family[-1], Mapping) and any(np.ndim(v) for v in family[-1].values())
+
+
 def _own_name(cls):
     """The family whose components are distributions of a class of the library, None if there is none."""
     name = getattr(cls, "family", None)
@@ -376,8 +392,8 @@ def family_of(family) -> Family:
     )
     if names_distributions(family):
         raise ValueError(
-            f"family={family!r} is not known here; `fit` and `Mixture` take every class of numbastats.distributions, for "
-            f"one data set, and the fit's `distribution` has its functions. Use {known}"
+            f"family={family!r} is not known here; `fit`, `fit_many` and `Mixture` take every class of numbastats.distributions, "
+            f"and the fit's `distribution` has its functions. Use {known}"
         )
     if family is None:
         raise TypeError(f"family is missing: name the distribution of the components, as in family='normal'. Use {known}")

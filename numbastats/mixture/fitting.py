@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +14,22 @@ from numbastats._core.checks import choice, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import or_on_the_host
+from numbastats._core.options import Device, hands_on
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
 from numbastats.mixture import engine
 from numbastats.mixture.arguments import (
     REFUSED,
+    Criterion,
+    FitOptions,
+    ManyOptions,
+    Method,
+    OneOptions,
+    Precision,
+    Seed,
+    Starts,
     Status,
+    TestOptions,
     explicit_starts,
     fit_options,
     flatten,
@@ -30,48 +41,66 @@ from numbastats.mixture.arguments import (
     starts_of_one,
     threads_or_pool,
 )
-from numbastats.mixture.families import Name, family_of, names_distributions
+from numbastats.mixture.families import Name, family_of, names_distributions, names_each
 from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
-from numbastats.mixture.results import ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
+from numbastats.mixture.results import ComponentsBatch, ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
+
+if TYPE_CHECKING:
+    import numbastats.distributions as distributions
 
 __all__ = ["fit", "fit_many", "likelihood_ratio"]
 
-Family: TypeAlias = str | type | tuple[Any, Any] | list[Any] | None
+Family: TypeAlias = "Name | distributions.names.Name | type | tuple[Any, Any] | list[Any] | None"
 Number: TypeAlias = int | Sequence[int]
 
 
-@names_ours
+def _general(family, options):
+    """Whether mixtures go the general way: of distributions that have no passes of their own here, or with constraints."""
+    return names_distributions(family) or any(options.get(name) is not None for name in ("equal", "fixed_weights"))
+
+
+@overload
+def fit_many(
+    data: Any, n_components: Any = 2, *, family: Name | tuple[str, float], **options: Unpack[ManyOptions]
+) -> MixtureBatch: ...
+@overload
+def fit_many(
+    data: Any, n_components: Any = 2, *, family: Family = None, **options: Unpack[ManyOptions]
+) -> MixtureBatch | ComponentsBatch: ...
+@names_ours  # type: ignore[misc]  # the options by name, not as **options
 def fit_many(  # noqa: PLR0913
     data: Iterable | Mapping | ArrayLike,
     n_components: int | Sequence[int] | NDArray = 2,
     *,
-    family: str | tuple[str, float] | None = None,
+    family: Family = None,
     by: str | Sequence[str] | None = None,
     dim: str | None = None,
     offsets: ArrayLike | None = None,
     weights: Iterable | Mapping | ArrayLike | None = None,
     n_init: int | None = None,
-    starts: Literal["portfolio", "subset", "quantile", "kmeans++"] = "portfolio",
+    starts: Starts = "portfolio",
     init_params: ArrayLike | None = None,
-    method: Literal["newton", "squarem", "em", "bulkem"] = "newton",
+    method: Method = "newton",
     tol: float = 1e-9,
     max_iter: int = 5000,
     prior: Mapping[str, float] | None = None,
     min_sd_ratio: float | None = None,
     min_count: float = 2.5,
-    criterion: Literal["bic", "aic", "icl"] = "bic",
+    criterion: Criterion = "bic",
     se: bool = False,
     cov: bool = False,
     keep_starts: bool = False,
-    precision: Literal["double", "mixed", "single"] = "double",
-    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    precision: Precision = "double",
+    rng: Seed = None,
+    device: Device = None,
     workers: Any = None,
     callback: Callable | None = None,
     progress: bool = False,
     dataset_index: int = 0,
-) -> MixtureBatch:
+    equal: str | Sequence[str] | None = None,
+    fixed_weights: ArrayLike | None = None,
+) -> MixtureBatch | ComponentsBatch:
     """Fit a mixture to each of many data sets.
 
     Parameters
@@ -85,8 +114,9 @@ def fit_many(  # noqa: PLR0913
         With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0 to 2). A
         `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
         criterion, a number with which every start collapsed.
-    family : str or tuple
-        Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal".
+    family : str, type, tuple or list
+        Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal". Or
+        what else `fit` takes: other distributions, pairs with fixed parameters, lists of these.
         Poisson and geometric counts start at 0; NumPy's geometric draws start at 1. Distributions on (0, inf) refuse zeros,
         except those whose density at 0 is finite and positive, such as the exponential and the half-normal.
     by : str or sequence of str, optional
@@ -145,10 +175,14 @@ def fit_many(  # noqa: PLR0913
         Show a bar of tqdm, or a line on stderr where that is not installed.
     dataset_index : int
         Index of the first data set, for a job that is split.
+    equal, fixed_weights : optional
+        Constraints, as in `fit`.
 
     Returns
     -------
-    MixtureBatch
+    MixtureBatch or ComponentsBatch
+        A `ComponentsBatch` of distributions that are no families of the table below, and of constraints: one fit after the other
+        as `fit` has them, with its options, in threads or by the executor of `workers`.
 
     Raises
     ------
@@ -220,6 +254,15 @@ def fit_many(  # noqa: PLR0913
     >>> fits.status.tolist(), fits.weights[:, 0].round(1).tolist()
     ([0, 0, 0], [0.3, 0.3, 0.3])
     """
+    own: dict[str, Any] = dict(
+        n_init=n_init, starts=starts, init_params=init_params, method=method, tol=tol, max_iter=max_iter, prior=prior
+    )
+    own |= dict(min_sd_ratio=min_sd_ratio, min_count=min_count, criterion=criterion, se=se, cov=cov, keep_starts=keep_starts)
+    own |= dict(precision=precision, rng=rng, device=device, workers=workers, equal=equal, fixed_weights=fixed_weights)
+    if _general(family, own):
+        return _of_distributions(
+            (data, offsets, weights, by, dim), n_components, family, own, (callback, progress, dataset_index)
+        )[-1]
     family = family_of(family)
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
@@ -257,10 +300,42 @@ def fit_many(  # noqa: PLR0913
     return batch
 
 
+def _of_distributions(given, n_components, family, options, course=(None, False, 0)):
+    """Batches of mixtures of distributions: one for each number of components, then that of the chosen ones."""
+    from numbastats.mixture.components import chosen, fit_sets
+
+    data, offsets, weights, by, dim = given
+    callback, progress, dataset_index = course
+    data, weights, keys = keyed(data, weights, by, dim)
+    values = flatten(data, offsets, weights)
+    with bar(progress, values.count, "mixture.fit_many") as shown:
+
+        def stops(done, fits):
+            shown.update(1)
+            state = types.SimpleNamespace(done=done, total=values.count, status=np.array([fits[-1].status], np.int8))
+            return callback is not None and callback(state) is True
+
+        found = fit_sets(values, n_components, family, options, dataset_index, stops)
+    if values.w is not None:
+        for i, (a, b) in enumerate(zip(values.off[:-1], values.off[1:], strict=True)):
+            used = found[i][0].n_used
+            if used and 0.0 < (total := float(np.sum(values.w[a:b][~np.isnan(values.x[a:b])]))) < 0.999 * used:
+                warn_of_shares(total, used, f" of data set {i}" if values.count > 1 else "")
+                break
+    each = zip(*found, strict=True) if len({len(fits) for fits in found}) == 1 else ()
+    best = (chosen(fits, options["criterion"]) for fits in found)
+    return [ComponentsBatch(family, tuple(fits), keys) for fits in (*each, best)]
+
+
 @overload
-def fit(x: ArrayLike, n_components: Number = 2, *, family: Name | tuple[str, float], **options: Any) -> MixtureFit: ...
+def fit(
+    x: ArrayLike, n_components: Number = 2, *, family: Name | tuple[str, float], **options: Unpack[OneOptions]
+) -> MixtureFit: ...
 @overload
-def fit(x: ArrayLike, n_components: Number = 2, *, family: Family = None, **options: Any) -> MixtureFit | ComponentsFit: ...
+def fit(
+    x: ArrayLike, n_components: Number = 2, *, family: Family = None, **options: Unpack[OneOptions]
+) -> MixtureFit | ComponentsFit: ...
+@hands_on(fit_many, instead={"keep_starts": "use fit_many([x], keep_starts=True).starts"})  # type: ignore[misc]
 def fit(
     x: ArrayLike,
     n_components: Number = 2,
@@ -268,7 +343,7 @@ def fit(
     family: Family = None,
     errors: Literal["raise", "status"] = "raise",
     weights: ArrayLike | None = None,
-    **options: Any,
+    **options: Unpack[FitOptions],
 ) -> MixtureFit | ComponentsFit:
     """Fit a mixture to one data set.
 
@@ -280,18 +355,22 @@ def fit(
     family : str, type, tuple or list
         Required: one of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
         fits, also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
-        ``("student_t", {"df": 4})``; or a list of K of them, one for each component, as ``["normal", "uniform"]``.
+        ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or a
+        list of K of them, one for each component, as ``["normal", "uniform"]``.
     errors : {"raise", "status"}
         Whether data that cannot be fitted (statuses 5 to 8) raise ValueError or come back with the status.
     weights : array_like, shape (n,), optional
     **options
-        Those of `fit_many`, but for `keep_starts`; `init_params` may have shape (R, 3, K). For distributions that are no families
-        of `fit_many`: n_init (24), tol, max_iter, min_sd_ratio, min_count, criterion, se, rng and workers.
+        As in `fit_many`: n_init, starts, init_params, which may have shape (R, 3, K), method, tol, max_iter, prior, min_sd_ratio,
+        min_count, criterion, se, cov, precision, rng, device, workers, callback, progress, dataset_index. For distributions that
+        are no families of `fit_many`, and with constraints: n_init (24), tol, max_iter, min_sd_ratio, min_count, criterion, se,
+        rng, workers, and the constraints: `equal`, the names of parameters that all components share, as ``"scale"`` for equal
+        variances of normal ones, ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
 
     Returns
     -------
     MixtureFit or ComponentsFit
-        A `ComponentsFit` where `family` names distributions that are no families of `fit_many`.
+        A `ComponentsFit` where `family` names distributions that are no families of `fit_many`, or there are constraints.
 
     Raises
     ------
@@ -312,6 +391,11 @@ def fit(
     ``("uniform", {"loc": 0, "scale": 10})``, and count for no parameters: noise. The Laplace density has a cusp, so that its fits
     end with status 2 at best.
 
+    Constraints are those of the distributions' own parameters: `equal` binds the components that have a parameter which is not
+    fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
+    constraints. With `fixed_weights` the components come in their order. In the M-step equal parameters are pooled where that
+    is likelier, and move by the score and information of the complete data otherwise.
+
     References
     ----------
     K. Lange, "A gradient algorithm locally equivalent to the EM algorithm", Journal of the Royal Statistical Society B 57
@@ -330,36 +414,33 @@ def fit(
     >>> result = ns.mixture.fit(x, 2, family=["normal", "uniform"], rng=0)
     >>> result.weights.round(1).tolist(), result.parameters["scale"].round().tolist(), result.status
     ([0.8, 0.2], [1.0, 20.0], 0)
+    >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(2, 1, 300)])
+    >>> result = ns.mixture.fit(x, 2, family="normal", equal="scale", rng=0)
+    >>> result.n_free, result.parameters["scale"].round(1).tolist()
+    (4, [1.1, 1.1])
     """
     choice("errors", errors, ("raise", "status"))
     rows_alike(x, weights, ("x", "weights"))
     x = one_data_set(x)
-    if options.get("keep_starts"):
-        raise ValueError("the fit of one data set holds no starts; use fit_many([x], keep_starts=True).starts")
-    if names_distributions(family):
-        from numbastats.mixture.components import fitted
-
-        found: ComponentsFit = fitted(x, n_components, family, weights, options)
-        if errors == "raise" and found.status in REFUSED:
-            raise ValueError(f"the data cannot be fitted: {found.message}")
-        return found
-    if options.get("init_params") is not None:
+    if options.get("init_params") is not None and not _general(family, options):
         options["init_params"] = starts_of_one(options["init_params"], family)
-    own = cast(str | tuple[str, float] | None, family)
-    batch = fit_many([x], n_components, family=own, weights=None if weights is None else [weights], **options)
+    batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
     if errors == "raise" and batch.status[0] in REFUSED:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
     return batch[0]
 
 
+def _with_one_more(data, K, options):
+    """Batches of fits with K components and with K + 1."""
+    if not _general(options["family"], options):
+        return [fit_many(data, k, **options) for k in (K, K + 1)]
+    options = {"criterion": "bic"} | options
+    return _of_distributions((data, None, None, None, None), (K, K + 1), options.pop("family"), options)[:2]
+
+
+@hands_on(fit_many, instead={"weights": "with them a draw has no size; pass repeated values"})
 def likelihood_ratio(
-    x: ArrayLike,
-    n_components: int,
-    *,
-    family: str | tuple[str, float] | None = None,
-    n_boot: int = 199,
-    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
-    **options: Any,
+    x: ArrayLike, n_components: int, *, family: Family = None, n_boot: int = 199, rng: Seed = None, **options: Unpack[TestOptions]
 ) -> LikelihoodRatio:
     """Test K components against K + 1 by the parametric bootstrap of the likelihood ratio.
 
@@ -369,13 +450,15 @@ def likelihood_ratio(
         NaN and masked values are missing.
     n_components : int
         K, of the null hypothesis.
-    family : str or tuple
-        Required: one of the families of `fit_many`.
+    family : str, type or tuple
+        Required: what `fit` takes, but lists of distributions and parameters fixed for each component, beside which there is none
+        to add.
     n_boot : int
         Data sets of the size of x that are drawn from the fit of K components, and fitted with K and K + 1.
     rng : None, int, SeedSequence or Generator
     **options
-        Those of `fit_many`, but for weights and what chooses K.
+        As in `fit_many`: n_init, starts, method, tol, max_iter, prior, min_sd_ratio, min_count, precision, device, workers,
+        progress, and `equal`, a constraint of both. `fixed_weights` are refused.
 
     Returns
     -------
@@ -411,13 +494,15 @@ def likelihood_ratio(
         raise ValueError(f"n_components={n_components!r} is not one number of components; pass the K of the null hypothesis")
     if n_boot != int(n_boot) or n_boot < 1:
         raise ValueError(f"n_boot={n_boot!r} is not a number of draws; use an integer >= 1, such as 199")
-    if "weights" in options:
-        raise TypeError("likelihood_ratio takes no weights, with which a draw has no size; pass repeated values")
     K, key = int(n_components), int(normalise_rng(rng))
-    options |= {"family": family, "rng": key}
-    family_of(family)  # refuses those without passes of their own
+    given: dict[str, Any] = {**options, "family": family, "rng": key}
+    if isinstance(family, list) or options.get("fixed_weights") is not None or names_each(family):
+        raise ValueError(
+            "likelihood_ratio adds a component like the others: a list of distributions, fixed_weights, and parameters fixed for "
+            "each component say nothing of it. Name one distribution; equal= and one fixed value for all will do"
+        )
     usable = (Status.OK, Status.NOT_CERTIFIED)
-    null, more = (cast(MixtureFit, fit(x, k, **options)) for k in (K, K + 1))
+    null, more = (batch[0] for batch in _with_one_more([one_data_set(x)], K, given))
     for found in (null, more):
         if found.status not in usable:
             raise ValueError(
@@ -425,13 +510,14 @@ def likelihood_ratio(
                 "certified or redundant components; use fewer components or a prior"
             )
     sets = null.rvs((int(n_boot), null.n_used), rng=np.random.SeedSequence([key, 1]))
-    small, large = (fit_many(sets, k, **options) for k in (K, K + 1))
+    small, large = _with_one_more(sets, K, given)
     good = np.isin(small.status, usable) & np.isin(large.status, usable)
     if good.sum() < 0.5 * n_boot:
         raise ValueError(
             f"of {n_boot} draws from the null only {good.sum()} have fits of statuses 0 or 2 with {K} and {K + 1} components; "
             "use prior={'n0': 1}, under which no component collapses"
         )
-    statistic, simulated = 2.0 * (more.loglik - null.loglik), 2.0 * (large.loglik - small.loglik)[good]
+    statistic = 2.0 * max(more.loglik - null.loglik, 0.0)  # a redundant component gains 0, and may have been passed over
+    simulated = 2.0 * np.maximum(large.loglik - small.loglik, 0.0)[good]
     exceeding = int(np.sum(simulated >= statistic))
     return LikelihoodRatio(statistic, (1.0 + exceeding) / (1.0 + simulated.size), simulated, int(n_boot - good.sum()), null, more)

@@ -12,6 +12,7 @@ from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
 from numbastats._core.slabs import SLAB, cuts
+from numbastats.mixture import density
 from numbastats.mixture.arguments import mixture_of, values_of
 from numbastats.mixture.density import resident, scores
 from numbastats.mixture.sampling import draws
@@ -23,12 +24,12 @@ _MANY = 20_000  # quantiles that are worth a table
 _CHECKED = 200  # of which so many have to have their probabilities
 
 
-def _by_slabs(function, x, *width):
+def _by_slabs(function, x, *width, dtype=None):
     """A function of (n,) doubles applied to slabs of x, whose temporary arrays take little beside x and the result."""
     x = unmasked(x)
-    dtype = result_dtype(["x"], [x.dtype])
+    real = result_dtype(["x"], [x.dtype])
     flat = x.reshape(-1)
-    out = np.empty((flat.size, *width), dtype)
+    out = np.empty((flat.size, *width), real if dtype is None else dtype)
     with np.errstate(over="ignore"):
         for a, b in cuts(max(1, flat.size), SLAB):  # also of no values, for the checks
             out[a:b] = function(flat[a:b].astype(np.float64))
@@ -49,11 +50,11 @@ def _density(x, weights, centres, params, family, logs, device, workers):
 def _density_of_host(x, weights, centres, params, family, logs, device, workers):
     family, par = mixture_of(weights, centres, params, family)
 
-    def density(part):
+    def of_part(part):
         values = scores(part, family, par, False, device, workers)[0]
         return values if logs else np.exp(values, out=values)
 
-    return _by_slabs(density, x)
+    return _by_slabs(of_part, x)
 
 
 @of_blocks
@@ -209,6 +210,13 @@ def responsibilities(
     """
     family, par = mixture_of(weights, centres, params, family)
     return _by_slabs(lambda part: scores(part, family, par, True, device, workers)[1].T, x, par.shape[1])
+
+
+@of_host
+def labels(x, weights, centres, params=None, *, family=None, device=None, workers=None):
+    """Numbers of the most probable components, -1 for NaN and outside the support: `predict` of fits."""
+    family, par = mixture_of(weights, centres, params, family)
+    return _by_slabs(lambda part: density.labels(part, family, par, device, workers), x, dtype=np.int64)
 
 
 @of_blocks

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import index_of
 from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
-from numbastats._core.results import Result, Table
+from numbastats._core.results import Result, Table, dataset
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Status
 from numbastats.mixture.families import family_of
@@ -20,7 +20,7 @@ from numbastats.mixture.families import family_of
 if TYPE_CHECKING:
     from numbastats.distributions import Distribution
 
-__all__ = ["ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
+__all__ = ["ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -67,6 +67,28 @@ class _Components:
                 f"has the means of x, centres or parameters[{family.parameters[0]!r}] the parameter"
             )
         return self.centres
+
+
+class _Sets:
+    """What batches of fits of both kinds have."""
+
+    def to_xarray(self) -> Any:
+        """The fits as a dataset of xarray, which must be installed.
+
+        Returns
+        -------
+        xarray.Dataset
+            "weight" and the parameters along "data_set" and "component", NaN for components that a data set does not have;
+            "loglik", "bic", "aic", "n_components", "n_used", "converged" and "status" along "data_set", which is the column or
+            dimension of the keys where these have one. Keys of several columns are an index: ``.unstack()`` gives each a
+            dimension. The attribute "family" has the family in words.
+        """
+        batch: Any = self
+        values = {"weight": batch.weights, **batch.parameters}
+        names = ("loglik", "bic", "aic", "n_components", "n_used", "converged", "status")
+        values |= {name: getattr(batch, name) for name in names}
+        component = {"component": np.arange(batch.weights.shape[1])}
+        return dataset(values, len(batch), batch.keys, component, family=str(batch.family))
 
 
 class MixtureDistribution:
@@ -327,13 +349,7 @@ class _Classified:
         >>> ns.mixture.fit(x, 2, family="normal", rng=0).predict([-2.0, 3.0, np.nan]).tolist()
         [0, 1, -1]
         """
-        p = to_host(self.predict_proba(x, device=device, workers=workers), "x")
-        best, label = p[..., 0].copy(), np.zeros(p.shape[:-1], np.int64)
-        for k in range(1, p.shape[-1]):  # an argmax along a short last axis takes longer than the probabilities
-            label[p[..., k] > best] = k
-            np.maximum(best, p[..., k], out=best)
-        label[np.isnan(best)] = -1
-        return in_kind_of(label[()], x)
+        return self._of("labels", x, device=device, workers=workers)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -528,6 +544,9 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
         collapsed.
     runner_up : float
         The next certified log-likelihood, NaN if none was seen.
+    gap : float
+        The largest gain of the log-likelihood that was found by giving weight to one more admissible component of the same
+        distributions, fitted to runs of the values, the others as they are; NaN with fixed weights. It certifies nothing.
     se : dict
         Standard errors of "weights" and of the entries of `parameters`, by their names, from the observed information: 0 for
         fixed parameters, NaN for those that a component does not have or the likelihood does not depend on. Empty unless asked
@@ -557,6 +576,7 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
     n_starts: int
     n_singular: int
     runner_up: float
+    gap: float
     se: dict
     decrement: float
     min_eig: float
@@ -596,17 +616,27 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
         return np.array([d.mean() for d in self.components], np.float64)
 
     def _of(self, name, *args, **options):
-        if name == "responsibilities":
-            return self._responsibilities(*args, **options)
-        return getattr(self.distribution, name)(*args, **options)
+        own = {"responsibilities": self._responsibilities, "labels": self._labels}.get(name)
+        return getattr(self.distribution, name)(*args, **options) if own is None else own(*args, **options)
+
+    def _joint(self, x, options):
+        """Logarithms of the weighted densities of each component, on the host."""
+        host, parts = np.asarray(to_host(x, "x")), zip(self.distribution.params.components, self.weights, strict=True)
+        with np.errstate(divide="ignore"):
+            return [np.log(w) + np.asarray(d.logpdf(host, **options), np.float64) for d, w in parts]
 
     def _responsibilities(self, x, **options):
-        whole, host = self.distribution, np.asarray(to_host(x, "x"))
-        total = np.asarray(whole.logpdf(host, **options), np.float64)
-        parts = zip(self.components, self.weights, strict=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = [np.exp(np.log(w) + np.asarray(d.logpdf(host, **options), np.float64) - total) for d, w in parts]
-        return in_kind_of(np.stack(shares, axis=-1), x)
+        joint = self._joint(x, options)
+        with np.errstate(invalid="ignore"):
+            total = np.logaddexp.reduce(joint)
+            return in_kind_of(np.stack([np.exp(one - total) for one in joint], axis=-1), x)
+
+    def _labels(self, x, **options):
+        joint = self._joint(x, options)
+        best, label = joint[0], np.zeros(joint[0].shape, np.int64)
+        for k, one in enumerate(joint):
+            label, best = np.where(one > best, k, label), np.maximum(one, best)
+        return in_kind_of(np.where(best > -math.inf, label, -1)[()], x)
 
     def _moments(self):
         d = self.distribution
@@ -637,7 +667,111 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MixtureBatch(Result, _Components):
+class ComponentsBatch(Result, _Sets):
+    """Mixtures of distributions fitted to D data sets by `fit_many`.
+
+    Attributes
+    ----------
+    family : str, type, tuple or list
+    fits : tuple of ComponentsFit
+        ``batch[i]`` is ``batch.fits[i]``.
+    keys : tuple or None
+        Keys of the data sets, in their order, where the data had any (a dict, a groupby, pairs).
+
+    Notes
+    -----
+    The numbers of `ComponentsFit`, such as `loglik` and `status`, are arrays (D,) here, `weights` and the entries of `parameters`
+    arrays (D, K), NaN where a data set has fewer components than others.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> rng = np.random.default_rng(1)
+    >>> x = np.concatenate([rng.logistic(-2, 0.6, (3, 300)), rng.logistic(3, 0.4, (3, 200))], axis=1)
+    >>> fits = ns.mixture.fit_many(x, 2, family="logistic", rng=0)
+    >>> fits.status.tolist(), fits.weights[:, 0].round(1).tolist(), fits.parameters["loc"].round().tolist()
+    ([0, 0, 0], [0.6, 0.6, 0.6], [[-2.0, 3.0], [-2.0, 3.0], [-2.0, 3.0]])
+    """
+
+    family: Any
+    fits: tuple[ComponentsFit, ...]
+    keys: Keys | None = dataclasses.field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    def __getitem__(self, i: int) -> ComponentsFit:
+        return self.fits[index_of(i, len(self), self.keys)]
+
+    def __getattr__(self, name: str) -> NDArray:
+        if name not in _NUMBERS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return np.array(
+            [getattr(fit, name) for fit in self.fits], {"bool": bool, "int": np.int64, "float": np.float64}[_NUMBERS[name]]
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_NUMBERS})
+
+    def _wide(self, rows: list[NDArray]) -> NDArray:
+        """Arrays of the data sets as rows (D, K), filled up with NaN."""
+        out = np.full((len(rows), max((len(row) for row in rows), default=0)), math.nan)
+        for i, row in enumerate(rows):
+            out[i, : len(row)] = row
+        return out
+
+    @property
+    def weights(self) -> NDArray:
+        """Weights (D, K)."""
+        return self._wide([fit.weights for fit in self.fits])
+
+    @property
+    def parameters(self) -> dict[str, NDArray]:
+        """Parameters (D, K) of the components by their names, NaN for those that a component does not have."""
+        found = [fit.parameters for fit in self.fits]
+        names = dict.fromkeys(name for one in found for name in one)
+        return {
+            name: self._wide(
+                [one.get(name, np.full(fit.n_components, math.nan)) for one, fit in zip(found, self.fits, strict=True)]
+            )
+            for name in names
+        }
+
+    def message(self, i: int) -> str:
+        """What the status of data set i means."""
+        return self[i].message
+
+    def _headline(self) -> str:
+        return f"family {self.family!r}, {len(self)} data sets, {np.sum(self.status == 0)} with a certified local maximum"
+
+    def summary(self) -> Table:
+        """A row for each component of each data set.
+
+        Returns
+        -------
+        Table
+            A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
+            keys), "component", "weight", the names of `parameters`, "loglik" and "status".
+        """
+        there = np.arange(self.weights.shape[1]) < self.n_components[:, None]
+        return _rows_of_sets(self, there)
+
+
+_NUMBERS = {f.name: f.type for f in dataclasses.fields(ComponentsFit) if f.type in ("bool", "int", "float")}
+
+
+def _rows_of_sets(batch, there):
+    """The table of a batch, of components that are `there` (D, K)."""
+    sets, component = np.nonzero(there)
+    named = {"data_set": np.arange(len(batch))} if batch.keys is None else batch.keys.columns("data_set")
+    columns = {name: column[sets] for name, column in named.items()}
+    columns |= {"component": component, "weight": batch.weights[there]}
+    columns |= {name: values[there] for name, values in batch.parameters.items()}
+    return Table(columns | {"loglik": batch.loglik[sets], "status": batch.status[sets]})
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MixtureBatch(Result, _Components, _Sets):
     """Mixtures fitted to D data sets; arrays (D,) or (D, K), the attributes of `MixtureFit`.
 
     Attributes
@@ -717,13 +851,7 @@ class MixtureBatch(Result, _Components):
             keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
             row of NaN.
         """
-        there = np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None]
-        sets, component = np.nonzero(there)
-        named = {"data_set": np.arange(len(self))} if self.keys is None else self.keys.columns("data_set")
-        columns = {name: column[sets] for name, column in named.items()}
-        columns |= {"component": component, "weight": self.weights[there]}
-        columns |= {name: values[there] for name, values in self.parameters.items()}
-        return Table(columns | {"loglik": self.loglik[sets], "status": self.status[sets]})
+        return _rows_of_sets(self, np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None])
 
     def message(self, i: int) -> str:
         """What the status of data set i means."""
@@ -772,7 +900,7 @@ class LikelihoodRatio(Result):
         Statistics of data drawn from `null`, of which both fits have status 0, or 2 for a redundant component.
     n_failed : int
         Draws without such fits, such as inadmissible ones; they do not count.
-    null, alternative : MixtureFit
+    null, alternative : MixtureFit or ComponentsFit
         With K components and K + 1.
     """
 
@@ -780,8 +908,8 @@ class LikelihoodRatio(Result):
     pvalue: float
     simulated: NDArray
     n_failed: int
-    null: MixtureFit
-    alternative: MixtureFit
+    null: MixtureFit | ComponentsFit
+    alternative: MixtureFit | ComponentsFit
 
     def _headline(self) -> str:
         failed = f", {self.n_failed} draws without admissible fits left out" if self.n_failed else ""

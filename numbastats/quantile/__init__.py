@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numbastats
 from numbastats.quantile.estimator import Certificate, QuantileTable
@@ -34,13 +34,15 @@ _MOVED = {  # names of one release more, and where they are
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MOVED:
-        raise AttributeError(f"module 'numbastats.quantile' has no attribute {name!r}")
-    package, _, new = _MOVED[name].partition(".")
-    warnings.warn(f"numbastats.quantile.{name} is numbastats.{_MOVED[name]} now", DeprecationWarning, stacklevel=2)
-    with numbastats._importing():
-        return getattr(importlib.import_module(f"numbastats.{package}"), new)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MOVED:
+            raise AttributeError(f"module 'numbastats.quantile' has no attribute {name!r}")
+        package, _, new = _MOVED[name].partition(".")
+        warnings.warn(f"numbastats.quantile.{name} is numbastats.{_MOVED[name]} now", DeprecationWarning, stacklevel=2)
+        with numbastats._importing():
+            return getattr(importlib.import_module(f"numbastats.{package}"), new)
 
 
 def __dir__() -> list[str]:

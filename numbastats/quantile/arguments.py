@@ -12,15 +12,20 @@ import numpy as np
 from numbastats._core.broadcast import as_host, result_dtype
 from numbastats._core.checks import check_dtype, choice, refuse_mask
 from numbastats._core.kinds import device_kind, is_torch, numpy_dtype
+from numbastats._core.options import ArrayOptions, NumberOptions
 from numbastats.quantile.construction import FromLog
 from numbastats.quantile.panels import Slope
 from numbastats.quantile.quantile_table import TableSet
 
 __all__ = [
+    "ArrayQuantiles",
     "Density",
-    "Device",
+    "Edges",
+    "Method",
+    "NumberQuantiles",
     "Order",
     "Parameters",
+    "Tail",
     "check_base",
     "check_density",
     "check_frozen",
@@ -30,13 +35,28 @@ __all__ = [
     "given_dtype",
 ]
 
-Device = Literal["auto", "cpu", "cuda"] | None
+Method = Literal["fast", "accurate", "correct", "exp56", "exp1313", "exp1313_printed", "t2"]
+Tail = Literal["lower", "upper"]
+Edges = Literal["inf", "open"]
 
 _OCTAVES = 66  # at least, of the shares of mass next to an anchor inside the support
 _TAIL = 2.0**-_OCTAVES
 _FULL = 1e-300
 _FAR_END = 500.0  # interquartile ranges from the median, beyond which an end of the support is no anchor
 _BASES = ("uniform", "normal", "exponential", "two-sided exponential")
+
+
+class NumberQuantiles(NumberOptions, total=False):
+    """Options of `ndtri` with which the result for numbers is a float."""
+
+    method: Method
+    tail: Tail
+    log: bool
+    edges: Edges
+
+
+class ArrayQuantiles(NumberQuantiles, ArrayOptions, total=False):
+    """Options of `ndtri`."""
 
 
 def check_base(base):

@@ -17,9 +17,10 @@ from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import check_dtype
 from numbastats._core.elementwise import any_lazy, in_blocks, in_float32
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.options import Device
 from numbastats._core.parallel import is_executor
 from numbastats.quantile import archive, arguments, engine
-from numbastats.quantile.arguments import Device, float_type, given_dtype
+from numbastats.quantile.arguments import float_type, given_dtype
 from numbastats.quantile.construction import TARGET, Loaded
 from numbastats.quantile.quantile_table import TableSet
 

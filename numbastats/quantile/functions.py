@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.broadcast import NAME, as_host, dtype_of, result_dtype
@@ -16,8 +16,9 @@ from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import copied, device_kind, is_torch, share_memory
+from numbastats._core.options import ArrayOptions, Device, NumberOptions
 from numbastats.quantile import kernels, paper
-from numbastats.quantile.arguments import Device, check_base
+from numbastats.quantile.arguments import ArrayQuantiles, Edges, Method, NumberQuantiles, Tail, check_base
 from numbastats.quantile.construction import normal_density
 from numbastats.quantile.estimator import QuantileTable
 
@@ -43,15 +44,23 @@ def _kernel(method, dtype):
         ) from None
 
 
+@overload
+def ndtri(u: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberQuantiles]) -> float: ...
+@overload
+def ndtri(
+    u: NDArray[Any], loc: float | NDArray[Any] = 0.0, scale: float | NDArray[Any] = 1.0, **options: Unpack[ArrayQuantiles]
+) -> NDArray[Any]: ...
+@overload
+def ndtri(u: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayQuantiles]) -> Any: ...
 def ndtri(
     u: ArrayLike,
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
     *,
-    method: Literal["fast", "accurate", "correct", "exp56", "exp1313", "exp1313_printed", "t2"] = "fast",
-    tail: Literal["lower", "upper"] = "lower",
+    method: Method = "fast",
+    tail: Tail = "lower",
     log: bool = False,
-    edges: Literal["inf", "open"] = "inf",
+    edges: Edges = "inf",
     out: Any = None,
     dtype: DTypeLike | None = None,
     device: Device = None,
@@ -145,6 +154,12 @@ def ndtri(
     )
 
 
+@overload
+def norm_from_exponential(v: float, **options: Unpack[NumberOptions]) -> float: ...
+@overload
+def norm_from_exponential(v: NDArray[Any], **options: Unpack[ArrayOptions]) -> NDArray[Any]: ...
+@overload
+def norm_from_exponential(v: ArrayLike, **options: Unpack[ArrayOptions]) -> Any: ...
 def norm_from_exponential(
     v: ArrayLike,
     *,

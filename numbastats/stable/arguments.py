@@ -4,21 +4,106 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.kinds import rows_alike, to_host
+from numbastats._core.options import ArrayOptions, Device, NumberOptions
 from numbastats.stable.parameterisations import LOWEST, NEAR_1, converted
 
 ARGUMENTS = ("x", "alpha", "beta", "loc", "scale")
 NAMES = ARGUMENTS[1:]
-METHODS = ("auto", "table", "quadrature", "fourier", "gauss-kronrod")
-FIT_METHODS = ("ml", "quantile", "ecf", "small", "grid")
-INFORMATION, NAN_POLICIES = ("expected", "observed"), ("raise", "omit")
+Plain: TypeAlias = float | NDArray[Any]  # no array of another library
+Param = Literal["S0", "S1"]
+Method = Literal["auto", "table", "quadrature", "fourier", "gauss-kronrod"]
+FitMethod = Literal["ml", "quantile", "ecf", "small", "grid"]
+Information = Literal["expected", "observed"]
+NanPolicy = Literal["raise", "omit"]
+METHODS, FIT_METHODS, INFORMATION, NAN_POLICIES = map(get_args, (Method, FitMethod, Information, NanPolicy))
 
 # --- points ------------------------------------------------------------------------------------------------------------
+
+
+class ScoreOptions(TypedDict, total=False):
+    """Options of `score` and `loglik` of a distribution."""
+
+    device: Device
+    workers: Any
+
+
+class QuantileOptions(ArrayOptions, total=False):
+    """Options of `ppf` and `isf` of a distribution."""
+
+    error: bool
+
+
+class LogOptions(ArrayOptions, total=False):
+    """Options of `logpdf`, `logcdf` and `logsf` of a distribution."""
+
+    method: Method
+
+
+class PointOptions(LogOptions, total=False):
+    """Options of `pdf`, `cdf` and `sf` of a distribution."""
+
+    error: bool
+
+
+class PassOptions(NumberOptions, total=False):
+    """Options of `pdf_cdf` of a distribution."""
+
+    method: Method
+    error: bool
+    dtype: DTypeLike | None
+
+
+class DrawOptions(ArrayOptions, total=False):
+    """Options of `rvs` of a distribution."""
+
+    offset: int
+    like: Any
+
+
+class NumberPoints(NumberOptions, total=False):
+    """Options of the functions of x with which the result for numbers is a float."""
+
+    param: Param
+    method: Method
+
+
+class ArrayPoints(LogOptions, total=False):
+    """Options of the functions of x with which the result is one array."""
+
+    param: Param
+
+
+class AnyPoints(PointOptions, total=False):
+    """Options of `pdf`, `cdf` and `sf`."""
+
+    param: Param
+
+
+class NumberQuantiles(NumberOptions, total=False):
+    """Options of `ppf` and `isf` with which the result for numbers is a float."""
+
+    param: Param
+
+
+class ArrayQuantiles(ArrayOptions, total=False):
+    """Options of `ppf` and `isf` with which the result is one array."""
+
+    param: Param
+
+
+class AnyQuantiles(QuantileOptions, total=False):
+    """Options of `ppf` and `isf`."""
+
+    param: Param
 
 
 def is_s1(param):
@@ -61,14 +146,41 @@ def check_regular(alpha, beta, scale):
 
 # --- inference ---------------------------------------------------------------------------------------------------------
 
-PROFILE_OPTIONS = ("fixed", "bounds", "weights", "param", "nan_policy", "device", "workers")
+
+class GoodnessOptions(TypedDict, total=False):
+    """Options of `fit` that `goodness` has."""
+
+    fixed: Mapping[str, float] | None
+    bounds: Mapping[str, Sequence[float]] | None
+    param: Param
+    nan_policy: NanPolicy
+    device: Device
+
+
+class ProfileOptions(GoodnessOptions, total=False):
+    """Options of `fit` that `profile` has."""
+
+    weights: ArrayLike | None
+    workers: Any
+
+
+class ManyOptions(TypedDict, total=False):
+    """Options of `fit` that `fit_many` has."""
+
+    start: ArrayLike | None
+    fixed: Mapping[str, float] | None
+    bounds: Mapping[str, Sequence[float]] | None
+    weights: ArrayLike | None
+    se: Information
+    profile: bool
+    nan_policy: NanPolicy
+    callback: Callable[[int, NDArray[np.float64], float], Any] | None
+    device: Device
 
 
 def profile_options(name, options):
     """Index of a parameter, what else is fixed, and the other options of `fit`."""
     choice("name", name, NAMES)
-    if unknown := [key for key in options if key not in PROFILE_OPTIONS]:
-        raise TypeError(f"profile does not take {unknown[0]}=; of the options of fit it takes {', '.join(PROFILE_OPTIONS)}")
     fixed = dict(options.get("fixed") or {})
     if name in fixed:
         raise ValueError(f"{name} is fixed; leave it out of fixed= to get an interval")

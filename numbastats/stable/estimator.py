@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice, index_of
 from numbastats._core.groups import Keys
-from numbastats._core.results import Result, Table, estimates
+from numbastats._core.options import hands_on
+from numbastats._core.results import Result, Table, dataset, estimates
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
-from numbastats.stable.arguments import NAMES
+from numbastats.stable.arguments import (
+    NAMES,
+    DrawOptions,
+    LogOptions,
+    Param,
+    PassOptions,
+    PointOptions,
+    QuantileOptions,
+    ScoreOptions,
+)
 
 __all__ = ["Stable", "StableFit", "StableFits"]
 
@@ -59,7 +69,7 @@ class Stable:
     beta: float
     loc: float = 0.0
     scale: float = 1.0
-    param: Literal["S0", "S1"] = "S0"
+    param: Param = "S0"
     table: Literal["auto", True, False] = "auto"
 
     def __post_init__(self):
@@ -94,55 +104,67 @@ class Stable:
             options = {"method": "table", **options}
         return getattr(functions, name)(x, *self._parameters, param=self.param, **options)
 
-    def pdf(self, x: ArrayLike, **options: Any) -> Any:
-        """Density; options as in `numbastats.stable.pdf`."""
+    @hands_on(functions.pdf)
+    def pdf(self, x: ArrayLike, **options: Unpack[PointOptions]) -> Any:
+        """Density, as by `numbastats.stable.pdf`."""
         return self._at("pdf", x, options)
 
-    def logpdf(self, x: ArrayLike, **options: Any) -> Any:
+    @hands_on(functions.logpdf)
+    def logpdf(self, x: ArrayLike, **options: Unpack[LogOptions]) -> Any:
         """Logarithm of the density."""
         return self._at("logpdf", x, options)
 
-    def cdf(self, x: ArrayLike, **options: Any) -> Any:
+    @hands_on(functions.cdf)
+    def cdf(self, x: ArrayLike, **options: Unpack[PointOptions]) -> Any:
         """Distribution function."""
         return self._at("cdf", x, options)
 
-    def logcdf(self, x: ArrayLike, **options: Any) -> Any:
+    @hands_on(functions.logcdf)
+    def logcdf(self, x: ArrayLike, **options: Unpack[LogOptions]) -> Any:
         """Logarithm of the distribution function."""
         return self._at("logcdf", x, options)
 
-    def sf(self, x: ArrayLike, **options: Any) -> Any:
+    @hands_on(functions.sf)
+    def sf(self, x: ArrayLike, **options: Unpack[PointOptions]) -> Any:
         """Survival function."""
         return self._at("sf", x, options)
 
-    def logsf(self, x: ArrayLike, **options: Any) -> Any:
+    @hands_on(functions.logsf)
+    def logsf(self, x: ArrayLike, **options: Unpack[LogOptions]) -> Any:
         """Logarithm of the survival function."""
         return self._at("logsf", x, options)
 
-    def pdf_cdf(self, x: ArrayLike, **options: Any) -> tuple[Any, ...]:
+    @hands_on(functions.pdf_cdf)
+    def pdf_cdf(self, x: ArrayLike, **options: Unpack[PassOptions]) -> tuple[Any, ...]:
         """Density, distribution function and survival function in one pass."""
         return self._at("pdf_cdf", x, options)
 
-    def ppf(self, p: ArrayLike, **options: Any) -> Any:
+    @hands_on(functions.ppf)
+    def ppf(self, p: ArrayLike, **options: Unpack[QuantileOptions]) -> Any:
         """Quantile."""
         return functions.ppf(p, *self._parameters, param=self.param, **options)
 
-    def isf(self, q: ArrayLike, **options: Any) -> Any:
+    @hands_on(functions.isf)
+    def isf(self, q: ArrayLike, **options: Unpack[QuantileOptions]) -> Any:
         """Inverse of the survival function."""
         return functions.isf(q, *self._parameters, param=self.param, **options)
 
-    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Any = None, **options: Any) -> Any:
-        """Draws; options as in `numbastats.stable.rvs`."""
+    @hands_on(functions.rvs)
+    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Any = None, **options: Unpack[DrawOptions]) -> Any:
+        """Draws, as by `numbastats.stable.rvs`."""
         return functions.rvs(*self._parameters, size, rng=rng, param=self.param, **options)
 
-    def score(self, x: ArrayLike, **options: Any) -> Any:
+    @hands_on(functions.score)
+    def score(self, x: ArrayLike, **options: Unpack[ScoreOptions]) -> Any:
         """Derivatives of the log density with respect to the four parameters."""
         return functions.score(x, *self._parameters, param=self.param, **options)
 
-    def loglik(self, x: ArrayLike, **options: Any) -> float:
+    @hands_on(functions.loglik)
+    def loglik(self, x: ArrayLike, **options: Unpack[ScoreOptions]) -> float:
         """Sum of the log densities."""
         return functions.loglik(x, *self._parameters, param=self.param, **options)
 
-    def convert(self, to: Literal["S0", "S1"] = "S1") -> Stable:
+    def convert(self, to: Param = "S1") -> Stable:
         """The same distribution in the other parameterisation."""
         if choice("to", to, ("S0", "S1")) == self.param:
             return self
@@ -182,7 +204,7 @@ class Stable:
 
     def entropy(self) -> float:
         """Differential entropy, by a sum over equal steps in log x; errors of 1e-12, 3e-11 at alpha = 0.1."""
-        param: Literal["S0", "S1"] = "S1" if self.alpha < 0.9 else "S0"  # with x = 0 at the cusp, or in the middle
+        param: Param = "S1" if self.alpha < 0.9 else "S0"  # with x = 0 at the cusp, or in the middle
         log_x = np.arange(-40.0 / min(self.alpha, 1.0), 45.0 / self.alpha + 40.0, 0.02)
         standard, total = Stable(self.alpha, self.beta, param=param), math.log(self.scale)
         for x in (np.exp(log_x), -np.exp(log_x)):
@@ -348,3 +370,18 @@ class StableFits(Result):
         columns |= dict(zip(NAMES, self.params.T, strict=True))
         columns |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
         return Table(columns | {"loglik": self.loglik, "converged": self.converged})
+
+    def to_xarray(self) -> Any:
+        """The fits as a dataset of xarray, which must be installed.
+
+        Returns
+        -------
+        xarray.Dataset
+            The parameters, ``"se_"`` with their names, "loglik", "n_obs", "n_iter", "converged" and "message" as variables along
+            "data_set", or the column or dimension of the keys. Keys of several columns are an index: ``.unstack()`` gives each a
+            dimension. The attributes have method and param.
+        """
+        values: dict[str, Any] = dict(zip(NAMES, self.params.T, strict=True))
+        values |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
+        values |= {name: getattr(self, name) for name in ("loglik", "n_obs", "n_iter", "converged", "message")}
+        return dataset(values, len(self), self.keys, {}, method=self.method, param=self.param)

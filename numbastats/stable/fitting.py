@@ -9,18 +9,29 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.errors import ConvergenceWarning, names_ours
 from numbastats._core.groups import labelled_sets
+from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import in_threads, is_executor, mapped, shares, worker_count
 from numbastats._core.progress import bar
-from numbastats.stable.arguments import NAMES, check_many, check_regular, data_sets, problem_of
+from numbastats.stable.arguments import (
+    NAMES,
+    FitMethod,
+    Information,
+    ManyOptions,
+    NanPolicy,
+    Param,
+    check_many,
+    check_regular,
+    data_sets,
+    problem_of,
+)
 from numbastats.stable.estimator import StableFit, StableFits
-from numbastats.stable.functions import Param
 from numbastats.stable.information import covariance, expected_information
 from numbastats.stable.likelihood import BATCH, Likelihood, inward, warned
 from numbastats.stable.maximisation import Found, by_the_likelihood, gaussian_end, maximise
@@ -30,10 +41,7 @@ from numbastats.stable.shared_tables import SharedLikelihood
 from numbastats.stable.simple_estimators import REACH, SIMPLE, simple_estimate
 from numbastats.stable.starts import within_reach
 
-__all__ = ["FitMethod", "fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha"]
-
-FitMethod = Literal["ml", "quantile", "ecf", "small", "grid"]
-NanPolicy = Literal["raise", "omit"]
+__all__ = ["fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha"]
 
 
 @names_ours
@@ -46,11 +54,11 @@ def fit(  # noqa: PLR0913
     bounds: Mapping[str, Sequence[float]] | None = None,
     weights: ArrayLike | None = None,
     param: Param = "S0",
-    se: Literal["expected", "observed"] = "expected",
+    se: Information = "expected",
     profile: bool = False,
     nan_policy: NanPolicy = "raise",
     callback: Callable[[int, NDArray[np.float64], float], Any] | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
 ) -> StableFit:
     """Estimate the parameters of a stable distribution.
@@ -252,7 +260,7 @@ def fit_small_alpha(
     return fit(x, "small", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
 
 
-@names_ours
+@hands_on(fit)
 def fit_many(
     data: Any,
     method: FitMethod = "ml",
@@ -262,7 +270,7 @@ def fit_many(
     workers: Any = None,
     progress: bool = False,
     param: Param = "S0",
-    **options: Any,
+    **options: Unpack[ManyOptions],
 ) -> StableFits:
     """Fit many data sets.
 
@@ -285,8 +293,8 @@ def fit_many(
         Show a bar of tqdm, or a line on stderr where that is not installed.
     param : {"S0", "S1"}
     **options
-        Of `fit`, the same for all: start, fixed, bounds, se, profile, nan_policy; weights for data sets of one length. Not
-        ``device="cuda"``, which does not pay.
+        Of `fit`, the same for all: start, fixed, bounds, se, profile, nan_policy, callback; weights for data sets of one length.
+        Not ``device="cuda"``, which does not pay.
 
     Returns
     -------

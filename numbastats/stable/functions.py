@@ -4,29 +4,50 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Literal
+from typing import Any, Unpack, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
+from numbastats._core.options import Device
 from numbastats._core.random import Purpose
 from numbastats.stable import kernels
-from numbastats.stable.arguments import ARGUMENTS, check_points, is_s1
+from numbastats.stable.arguments import (
+    ARGUMENTS,
+    AnyPoints,
+    AnyQuantiles,
+    ArrayPoints,
+    ArrayQuantiles,
+    Method,
+    NumberPoints,
+    NumberQuantiles,
+    Param,
+    Plain,
+    check_points,
+    is_s1,
+)
 from numbastats.stable.derivatives import scores
 from numbastats.stable.engine import on_device, one_number, point_values, quantiles, table_pays_for_all, three_values
 from numbastats.stable.parameterisations import relocated
 
 __all__ = ["Param", "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
 
-Param = Literal["S0", "S1"]
-Method = Literal["auto", "table", "quadrature", "fourier", "gauss-kronrod"]
 
-
+@overload
+def pdf(x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]) -> float: ...
+@overload
+def pdf(
+    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
+) -> NDArray[Any]: ...
+@overload
+def pdf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
+) -> Any: ...
 def pdf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
@@ -39,7 +60,7 @@ def pdf(  # noqa: PLR0913
     error: bool = False,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -119,6 +140,18 @@ def pdf(  # noqa: PLR0913
     return point_values("pdf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
+@overload
+def logpdf(
+    x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]
+) -> float: ...
+@overload
+def logpdf(
+    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
+) -> NDArray[Any]: ...
+@overload
+def logpdf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
+) -> Any: ...
 def logpdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -130,7 +163,7 @@ def logpdf(
     method: Method = "auto",
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -173,6 +206,16 @@ def logpdf(
     return point_values("logpdf", x, alpha, beta, loc, scale, param, method, False, options)
 
 
+@overload
+def cdf(x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]) -> float: ...
+@overload
+def cdf(
+    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
+) -> NDArray[Any]: ...
+@overload
+def cdf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
+) -> Any: ...
 def cdf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
@@ -185,7 +228,7 @@ def cdf(  # noqa: PLR0913
     error: bool = False,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -227,6 +270,18 @@ def cdf(  # noqa: PLR0913
     return point_values("cdf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
+@overload
+def logcdf(
+    x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]
+) -> float: ...
+@overload
+def logcdf(
+    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
+) -> NDArray[Any]: ...
+@overload
+def logcdf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
+) -> Any: ...
 def logcdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -238,7 +293,7 @@ def logcdf(
     method: Method = "auto",
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -280,6 +335,16 @@ def logcdf(
     return point_values("logcdf", x, alpha, beta, loc, scale, param, method, False, options)
 
 
+@overload
+def sf(x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]) -> float: ...
+@overload
+def sf(
+    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
+) -> NDArray[Any]: ...
+@overload
+def sf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
+) -> Any: ...
 def sf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
@@ -292,7 +357,7 @@ def sf(  # noqa: PLR0913
     error: bool = False,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -334,6 +399,18 @@ def sf(  # noqa: PLR0913
     return point_values("sf", x, alpha, beta, loc, scale, param, method, error, options)
 
 
+@overload
+def logsf(
+    x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]
+) -> float: ...
+@overload
+def logsf(
+    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
+) -> NDArray[Any]: ...
+@overload
+def logsf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
+) -> Any: ...
 def logsf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -345,7 +422,7 @@ def logsf(
     method: Method = "auto",
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -398,7 +475,7 @@ def pdf_cdf(
     method: Method = "auto",
     error: bool = False,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> tuple[Any, ...]:
@@ -438,6 +515,18 @@ def pdf_cdf(
     return three_values(x, alpha, beta, loc, scale, param, method, error, options)
 
 
+@overload
+def ppf(
+    p: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberQuantiles]
+) -> float: ...
+@overload
+def ppf(
+    p: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayQuantiles]
+) -> NDArray[Any]: ...
+@overload
+def ppf(
+    p: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyQuantiles]
+) -> Any: ...
 def ppf(
     p: ArrayLike,
     alpha: ArrayLike,
@@ -449,7 +538,7 @@ def ppf(
     error: bool = False,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -496,6 +585,18 @@ def ppf(
     return quantiles(p, alpha, beta, loc, scale, False, param, error, options)
 
 
+@overload
+def isf(
+    q: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberQuantiles]
+) -> float: ...
+@overload
+def isf(
+    q: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayQuantiles]
+) -> NDArray[Any]: ...
+@overload
+def isf(
+    q: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyQuantiles]
+) -> Any: ...
 def isf(
     q: ArrayLike,
     alpha: ArrayLike,
@@ -507,7 +608,7 @@ def isf(
     error: bool = False,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -558,7 +659,7 @@ def rvs(  # noqa: PLR0913
     param: Param = "S0",
     dtype: DTypeLike | None = None,
     out: Any = None,
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
     like: Any = None,
@@ -660,7 +761,7 @@ def score(
     scale: ArrayLike = 1.0,
     *,
     param: Param = "S0",
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
 ) -> Any:
     """Derivatives of the log density with respect to alpha, beta, loc and scale.
@@ -736,7 +837,7 @@ def loglik(
     scale: ArrayLike = 1.0,
     *,
     param: Param = "S0",
-    device: str | None = None,
+    device: Device = None,
     workers: Any = None,
 ) -> float:
     """Log-likelihood: the sum of `logpdf` over all points.

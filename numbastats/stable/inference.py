@@ -6,18 +6,29 @@ import dataclasses
 import math
 import statistics
 import warnings
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice
 from numbastats._core.edf import distance
-from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.options import hands_on
 from numbastats._core.progress import bar
-from numbastats.stable.arguments import check_draws, check_level, check_likeliest, observations, profile_options, range_of
+from numbastats.stable.arguments import (
+    FitMethod,
+    GoodnessOptions,
+    ProfileOptions,
+    check_draws,
+    check_level,
+    check_likeliest,
+    observations,
+    profile_options,
+    range_of,
+)
 from numbastats.stable.estimator import StableFit
-from numbastats.stable.fitting import FitMethod, fit, fit_many
+from numbastats.stable.fitting import fit, fit_many
 from numbastats.stable.functions import logcdf, logsf, rvs
 
 __all__ = ["GoodnessOfFit", "ProfileInterval", "goodness", "profile"]
@@ -54,9 +65,15 @@ class ProfileInterval:
     message: str
 
 
-@names_ours
+@hands_on(fit)
 def profile(
-    x: ArrayLike, name: Name, *, level: float = 0.95, found: StableFit | None = None, progress: bool = False, **options: Any
+    x: ArrayLike,
+    name: Name,
+    *,
+    level: float = 0.95,
+    found: StableFit | None = None,
+    progress: bool = False,
+    **options: Unpack[ProfileOptions],
 ) -> ProfileInterval:
     """Confidence interval of one parameter by the profile likelihood.
 
@@ -209,7 +226,7 @@ class GoodnessOfFit:
     failed: int
 
 
-@names_ours
+@hands_on(fit, instead={"weights": "the data are compared with samples of equal weights; repeat observations"})
 def goodness(
     x: ArrayLike,
     statistic: Statistic = "anderson-darling",
@@ -219,7 +236,7 @@ def goodness(
     rng: Any = None,
     workers: Any = None,
     progress: bool = False,
-    **options: Any,
+    **options: Unpack[GoodnessOptions],
 ) -> GoodnessOfFit:
     """Test whether a stable distribution fits, with its parameters estimated from the same data.
 
@@ -243,7 +260,7 @@ def goodness(
     progress : bool
         Show a bar of tqdm, or a line on stderr where that is not installed.
     **options
-        Of `fit`: fixed, bounds, param.
+        Of `fit`: fixed, bounds, param, nan_policy, device.
 
     Returns
     -------
@@ -254,7 +271,7 @@ def goodness(
     ValueError
         For too few draws, or what `fit` refuses.
     TypeError
-        For weights, and for options that `fit` does not have.
+        For other options, weights among them: the data are compared with samples of equal weights.
 
     References
     ----------
@@ -270,8 +287,6 @@ def goodness(
     """
     choice("statistic", statistic, tuple(_STATISTICS))
     check_draws(draws)
-    if "weights" in options:
-        raise TypeError("goodness takes no weights: the data are compared with samples of equal weights; repeat observations")
     found = fit(x, method, workers=None, **options)
     values = np.sort(observations(x, None, options.get("nan_policy", "raise"))[0])
     alpha, beta, loc, scale = found.params

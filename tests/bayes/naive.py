@@ -206,15 +206,16 @@ def check_against_plain(model, plain, names=("log_tau",)):
 class Posterior:
     """Log density of a regression under a horseshoe prior, and its gradient, for many points at a time.
 
-    A point has the coordinates a, z_1 to z_p, log lambda_j, for the horseshoe+ log eta_j, log tau, for numbers log sigma, and
+    A point has the coordinates a, z_1 to z_p, log lambda_k, for the horseshoe+ log eta_k, log tau, for numbers log sigma, and
     for a slab with a prior log c^2. Coefficients are b_j = sigma w_j z_j with z_j standard normal, sigma = 1 but for numbers;
-    w_j is lambda_j (eta_j) tau, or the regularised scale of Piironen and Vehtari. A plain slab is a factor exp(-w^2 z^2/(2 c^2)).
+    w_j is lambda_k (eta_k) tau, or the regularised scale of Piironen and Vehtari. A plain slab is a factor exp(-w^2 z^2/(2 c^2)).
+    Without groups k = j. Unpenalised coefficients are b_j = z_j, normal, or with an infinite scale flat for numbers.
 
     Parameters
     ----------
     case : dict
         "response", "X", "y", and where they apply "weights", "offset", "plus", "tau_scale", "slab", "slab_df",
-        "intercept_scale".
+        "intercept_scale", "unpenalized", "groups".
     """
 
     def __init__(self, case):
@@ -226,15 +227,24 @@ class Posterior:
         self.tau_scale, self.slab, self.slab_df = case.get("tau_scale", 1.0), case.get("slab"), case.get("slab_df")
         self.intercept_precision = case.get("intercept_scale", 10.0) ** -2.0
         self.numbers, self.free = self.response == "gaussian", self.slab_df is not None and math.isfinite(self.slab_df)
-        self.p = p
-        self.size = 1 + p * (3 if self.plus else 2) + 1 + self.numbers + self.free
+        shrunk = [j for j in range(p) if j not in case.get("unpenalized", [])]
+        groups = [*case.get("groups", [])]
+        groups += [[j] for j in shrunk if not any(j in group for group in groups)]
+        self.shared = np.array([[j in group for group in groups] for j in range(p)], float)  # which scale a coefficient has
+        self.shrunk = self.shared.sum(axis=1)
+        scale = case.get("intercept_scale", 10.0)
+        scale = 10.0 if self.response == "poisson" and scale == np.inf else scale
+        self.precisions = np.where(self.shrunk, 1.0, (self.X.std(axis=0) / scale) ** 2)  # of z
+        self.p, self.scales_of = p, len(groups)
+        self.size = 1 + p + self.scales_of * (2 if self.plus else 1) + 1 + self.numbers + self.free
 
     def _parts(self, x):
         """Views of the columns of points x: a, z, log lambda, log eta or None, log tau, log sigma or None, log c^2 or None."""
-        p, at = self.p, 1 + 2 * self.p
+        p, q = self.p, self.scales_of
+        at = 1 + p + q
         a, z, l = x[:, 0], x[:, 1 : 1 + p], x[:, 1 + p : at]  # noqa: E741
-        k = x[:, at : at + p] if self.plus else None
-        at += p * self.plus
+        k = x[:, at : at + q] if self.plus else None
+        at += q * self.plus
         s = x[:, at + 1] if self.numbers else None
         v = x[:, -1] if self.free else None
         return a, z, l, k, x[:, at], s, v
@@ -256,7 +266,7 @@ class Posterior:
     def scales(self, x):
         """log w of points, its derivative in the log scale without a slab, log lambda + log eta + log tau, and log c^2."""
         _, _, l, k, t, _, v = self._parts(x)  # noqa: E741
-        log = l + t[:, None] + (0.0 if k is None else k)
+        log = (l + (0.0 if k is None else k)) @ self.shared.T + t[:, None] * self.shrunk
         v = v[:, None] if self.free else 0.0 if self.slab is None else 2.0 * math.log(self.slab)
         if self.slab_df is None:
             return log, 1.0, v
@@ -266,7 +276,7 @@ class Posterior:
     def coefficients(self, x):
         """Intercept, coefficients, log tau, log sigma and log c of points, side by side."""
         a, z, _, _, t, s, v = self._parts(x)
-        b = z * np.exp(self.scales(x)[0] + (0.0 if s is None else s[:, None]))
+        b = z * np.exp(self.scales(x)[0] + (0.0 if s is None else s[:, None] * self.shrunk))
         return np.column_stack([a, b, t, *([] if s is None else [s]), *([] if v is None else [0.5 * v])])
 
     def __call__(self, x):
@@ -275,23 +285,23 @@ class Posterior:
         gradient = np.zeros_like(x)
         da, dz, dl, dk, dt, ds, dv = self._parts(gradient)
         log, share, log_slab = self.scales(x)
-        q, sigma = z * np.exp(log), 1.0 if s is None else np.exp(s)[:, None]
+        q, sigma = z * np.exp(log), 1.0 if s is None else np.exp(s[:, None] * self.shrunk)
         value, slope = self._rows(a[:, None] + (sigma * q) @ self.X.T + self.offset, s)
         total, slope = value @ self.weights, slope * self.weights
         dq = sigma * (slope @ self.X)
         if s is not None:
-            ds += (dq * q).sum(axis=1) - self.weights.sum() - 2.0 * (value + s[:, None]) @ self.weights
+            ds += (dq * q * self.shrunk).sum(axis=1) - self.weights.sum() - 2.0 * (value + s[:, None]) @ self.weights
         if self.slab is not None and self.slab_df is None:
-            total = total - 0.5 * (q * q).sum(axis=1) / self.slab**2
-            dq = dq - q / self.slab**2
+            total = total - 0.5 * (q * q) @ self.shrunk / self.slab**2
+            dq = dq - q * self.shrunk / self.slab**2
         da += slope.sum(axis=1) - self.intercept_precision * a
-        dz += dq * np.exp(log) - z
-        total = total - 0.5 * self.intercept_precision * a * a - 0.5 * (z * z).sum(axis=1)
-        dw = dq * q
+        dz += dq * np.exp(log) - self.precisions * z
+        total = total - 0.5 * self.intercept_precision * a * a - 0.5 * (z * z) @ self.precisions
+        dw = dq * q * self.shrunk
         for u, du in ((l, dl), (k, dk)):  # of half-Cauchy scales: log density of u is u - log(1 + e^2u)
             if u is not None:
                 total = total + (u - np.logaddexp(0.0, 2.0 * u)).sum(axis=1)
-                du += dw * share - np.tanh(u)
+                du += (dw * share) @ self.shared - np.tanh(u)
         rest = t - math.log(self.tau_scale)
         total = total + rest - np.logaddexp(0.0, 2.0 * rest)
         dt += (dw * share).sum(axis=1) - np.tanh(rest)

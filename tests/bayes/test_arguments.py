@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse
 from numba import cuda
 
 from tests.bayes.naive import data, quick
@@ -153,17 +151,6 @@ def test_bad_input(options, change, message):
         X, y = change(X, y)
     with pytest.raises(ValueError, match=message):
         quick(**options).fit(X, y)
-
-
-@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csc_matrix])
-def test_sparse_rows_are_refused_with_their_size(kind):
-    """And with a way that has one block of dense rows at a time."""
-    with pytest.raises(TypeError, match=r"X.toarray\(\), which takes 0.8 GB, or") as caught:
-        quick().fit(kind((10**6, 100)), np.arange(10**6) % 2)
-    X, y = data()
-    sparse = kind(X).tocsr()  # rows of the message's X are sliced
-    blocks = eval(re.search("lambda: .*", str(caught.value))[0], {"X": sparse, "y": y, "range": range})
-    assert same(quick().fit(blocks).coef_, quick().fit(X, y).coef_)
 
 
 def test_bad_types_and_memory(monkeypatch):

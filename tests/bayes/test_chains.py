@@ -43,7 +43,7 @@ def _prior_invariance(kind, prior, replicates):
         signs = np.where(X @ b + rng.standard_normal(n) > 0, 1.0, -1.0)
         sampler = Chains(
             Rows(X * signs[:, None], "cpu", 1),
-            prior=Prior(prior, 0, 1.0, scale, None),
+            prior=Prior(prior, 0, (), scale, None),
             kind=kind,
             chains=1,
             warmup=0,
@@ -281,6 +281,7 @@ def test_local_scales_under_a_tight_slab(kind):
         assert abs(x.std() / math.sqrt((v - mean) ** 2 @ w / w.sum()) - 1.0) < 0.1
 
 
+@pytest.mark.slow
 def test_surrogate_with_lighter_tails_than_the_posterior():
     """Separable data: the likelihood stays at 1 where its approximation falls; the 99 % quantile is 27, the surrogate's 13."""
     X = np.random.default_rng(1).normal(size=(10, 1))

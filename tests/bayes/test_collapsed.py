@@ -52,7 +52,7 @@ def test_density_of_tau(precision, slab, sigma):
     X, y = wide()
     rng = np.random.default_rng(1)
     weights, d = rng.uniform(0.5, 2.0, 15), rng.uniform(0.5, 20.0, 40)
-    data = collapsed.problem(np.column_stack([np.ones(15), X]), y, weights, skip=1, precision=precision)
+    data = collapsed.problem(np.column_stack([np.ones(15), X]), y, weights, precisions=np.array([precision]))
     data = data if sigma is None else data._replace(shape=math.inf)
     prior = collapsed.Prior(np.full(40, slab), True, 1.5, False)
     found, want = [], []
@@ -73,7 +73,7 @@ def test_draws_given_the_scales(skip, precision):
     X, y = rng.standard_normal((6, 9)), rng.standard_normal(6)
     X = np.column_stack([np.ones(6), X]) if skip else X
     weights, d = rng.uniform(0.5, 2.0, 6), rng.uniform(0.5, 5.0, 9)
-    data = collapsed.problem(X, y, weights, skip=skip, precision=precision)
+    data = collapsed.problem(X, y, weights, precisions=np.full(skip, precision))
     prior, m = collapsed.Prior(np.zeros(9), False, 1.0, True), len(data.y)
     draws, precisions = [], []
     for _ in range(6000):

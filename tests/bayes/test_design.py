@@ -6,7 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse
 
+import numbastats as ns
 from numbastats.bayes import likelihood
 from numbastats.bayes.design import Reader, survey
 from numbastats.bayes.likelihood import Rows
@@ -398,3 +400,112 @@ def test_a_huge_column_is_named(kind):
     with pytest.raises(ValueError, match="column 7 of X has numbers that are too large.*standardize=True"):
         quick(sampler=kind).fit(X, y)
     assert np.isfinite(quick(sampler=kind, standardize=True).fit(X, y).coef_).all()
+
+
+# --- sparse rows --------------------------------------------------------------------------------------------------------
+
+
+def sparse_data(n, p, response, density=0.2):
+    rng = np.random.default_rng(9)
+    S = scipy.sparse.random_array(
+        (n, p), density=density, rng=rng, data_sampler=lambda size: rng.integers(1, 6, size), dtype=float
+    )
+    m = S @ np.r_[1.0, -1.0, 0.5, np.zeros(p - 3)] - 0.3
+    y = {"gaussian": m + rng.standard_normal(n), "poisson": rng.poisson(np.exp(0.4 * m))}.get(
+        response, m + rng.logistic(size=n) > 0
+    )
+    return S, y, None if response == "probit" else rng.uniform(0.2, 2.0, n)
+
+
+def regression(response, **options):
+    kind = ns.bayes.HorseshoeRegression if response in ("gaussian", "poisson") else ns.bayes.HorseshoeClassifier
+    return kind(**(dict(response=response, chains=2, warmup=50, draws=10, rng=1) | options))
+
+
+OPTIONS = [{}, {"unpenalized": [4, 1], "groups": [[0, 5]]}, {"fit_intercept": False, "standardize": False}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(
+    ("n", "p", "response"), [(40, 8, "gaussian"), (15, 25, "gaussian"), (15, 25, "logit"), (15, 25, "probit")]
+)
+def test_sparse_rows_stay_sparse(n, p, response, options, monkeypatch):
+    """Draws to rounding, which chains multiply by some factor at every iteration: hence few."""
+    S, y, w = sparse_data(n, p, response)
+    settings = dict(warmup=5, draws=5, sampler="gibbs" if p < n else "collapsed-gibbs") | options
+    want = regression(response, **settings).fit(S.toarray(), y, w)
+    with monkeypatch.context() as patch:
+        patch.setattr("numbastats.bayes.design.Source.load", None)
+        patch.setattr("numbastats.bayes.likelihood.Rows.floats", None)
+        model = regression(response, **settings).fit(S.tocsc(), y, w)
+        other = regression(response, **settings, workers=1).fit(scipy.sparse.csr_matrix(S), y, w)
+    assert same(model.draws_["beta"], other.draws_["beta"])
+    for name, values in want.draws_.items():
+        np.testing.assert_allclose(model.draws_[name], values, rtol=1e-7, atol=1e-7 * abs(values).max())  # observed 1e-11
+    for name, values in want.sample_stats_.items():
+        np.testing.assert_allclose(model.sample_stats_[name], values, rtol=1e-7)
+
+
+@pytest.mark.parametrize("response", ["logit", "probit", "poisson"])
+def test_samplers_that_pass_over_rows_take_sparse_ones(response, monkeypatch):
+    """Dense in memory or in parts at every pass: equal bits."""
+    S, y, w = sparse_data(40, 6, response)
+    want = regression(response, sampler="split-hmc").fit(S.toarray(), y, w)
+    assert same(regression(response, sampler="split-hmc").fit(S, y, w).coef_, want.coef_)
+    monkeypatch.setattr("numbastats.bayes.design._MOST_DENSE", 100)
+    with monkeypatch.context() as patch:
+        patch.setattr("numbastats.bayes.design.Source.load", None)
+        assert same(regression(response, sampler="split-hmc").fit(S, y, w).coef_, want.coef_)
+    blocks = lambda: ((S.tocsr()[i : i + 9], y[i : i + 9]) for i in range(0, 40, 9))  # noqa: E731
+    unweighted = regression(response, sampler="split-hmc").fit(S, y)
+    assert same(regression(response, sampler="split-hmc").fit(blocks).coef_, unweighted.coef_)
+
+
+@pytest.mark.parametrize("response", ["gaussian", "probit", "logit", "poisson"])
+def test_predictions_from_sparse_rows(response):
+    S, y, _ = sparse_data(40, 6, response)
+    model = regression(response).fit(S, y)
+    X = S.toarray()
+    close = lambda a, b: np.testing.assert_allclose(np.asarray(a, float), np.asarray(b, float), rtol=1e-11, atol=1e-13)  # noqa: E731
+    for form in (S, S.tocsc(), scipy.sparse.csr_matrix(S)):
+        close(model.predict(form), model.predict(X))
+        close(model.decision_draws(form), model.decision_draws(X))
+        close(model.sample_outcomes(form, rng=3), model.sample_outcomes(X, rng=3))
+        close(model.loo(form, y)["pointwise"], model.loo(X, y)["pointwise"])
+    if response in ("gaussian", "poisson"):
+        close(model.predict(S, interval=0.9, kind="outcome"), model.predict(X, interval=0.9, kind="outcome"))
+    else:
+        close(model.predict_log_proba(S), model.predict_log_proba(X))
+    if response == "probit":
+        model = regression(response, keep="cov").fit(S, y)
+        with pytest.warns(UserWarning, match="normal approximation"):
+            close(model.predict_proba(S), model.predict_proba(X))
+
+
+def test_bad_sparse_rows():
+    S, y, _ = sparse_data(40, 6, "gaussian")
+    model = regression("gaussian").fit(S, y)
+    bad = S.tocsr().copy()
+    bad[33, 2] = np.nan
+    for call in (lambda: regression("gaussian").fit(bad, y), lambda: model.predict(bad)):
+        with pytest.raises(ValueError, match=r"X\[33, 2\] is NaN"):
+            call()
+    with pytest.raises(ValueError, match="expecting 6 features"):
+        model.predict(S.tocsr()[:, :3])
+    with pytest.raises(TypeError, match="omplex"):
+        regression("gaussian").fit(S.astype(complex), y)
+
+
+def test_memory_of_sparse_rows():
+    """An entry in every column of 400 x 40,000: predictions hold none of the 128 MB of dense rows."""
+    rng = np.random.default_rng(1)
+    entries = np.ones(40_000), (rng.integers(0, 20, 40_000), np.arange(40_000))
+    S = scipy.sparse.csr_array(entries, shape=(400, 40_000))
+    model = regression("gaussian", chains=1, warmup=0, draws=1, keep="moments", tau=1e-3).fit(S[:20], rng.standard_normal(20))
+    tracemalloc.start()
+    try:
+        model.predict(S)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8e6 < 8 * 400 * 40_000

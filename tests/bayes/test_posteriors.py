@@ -27,6 +27,7 @@ def model_of(case, **options):
     kind = ns.bayes.HorseshoeRegression if case["response"] in ("gaussian", "poisson") else ns.bayes.HorseshoeClassifier
     settings = dict(response=case["response"], prior="horseshoe+" if case.get("plus") else "horseshoe", standardize=False, rng=12)
     settings |= {name: case.get(name) for name in ("slab", "slab_df")} | {"tau_scale": case.get("tau_scale", 1.0)}
+    settings |= {name: case.get(name) for name in ("unpenalized", "groups")}
     return kind(**(settings | options))
 
 

@@ -209,6 +209,7 @@ def test_scalar_functions_called_from_python_are_cached(project):
     assert project()[1:] == [0, 1]
 
 
+@pytest.mark.slow
 def test_cache_can_be_turned_off(project):
     project(NUMBASTATS_CACHE="0")
     assert not list(project.folder.rglob("*.nbc"))
@@ -286,6 +287,7 @@ def test_what_others_may_have_written_is_not_run(project, tmp_path, theirs):
     assert len(warned) == ("entries" not in theirs) and all(f"folder {folder} is not used" in w for w in warned)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["half edited", *slowly("removed", "edited behind a link")])
 def test_files_that_change_while_a_process_runs(project, trouble):
     """The code that is loaded goes on; nothing of it is kept. The first two raised FileNotFoundError and SyntaxError."""
@@ -307,6 +309,7 @@ def test_files_that_change_while_a_process_runs(project, trouble):
     assert len(list(project.folder.rglob("*.nbc"))) == 2  # those of before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("umask", [0o002, 0o000])
 def test_folders_that_were_made_here_are_used(project, umask):
     """With a umask of 0 everybody could have written them, and they were refused."""
@@ -407,6 +410,7 @@ print(json.dumps([first, second, kept, third]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["absolute", "relative"])
 def test_cache_folder_that_is_taken_away(project, folder):
     """It is made again; where it cannot be, results come with one warning. Both used to raise FileNotFoundError."""
@@ -449,6 +453,7 @@ def test_damaged_cache_files_are_written_anew(project, damage):
     assert hits(project()[0]) == [1, 1]
 
 
+@pytest.mark.slow
 def test_entries_that_cannot_be_rebuilt_are_compiled(project):
     """Whatever the code generator raises; it passed through to the caller."""
     project()
@@ -518,6 +523,7 @@ print(json.dumps({k: [0.0, sum(s.cache_hits.values()), sum(s.cache_misses.values
 """
 
 
+@pytest.mark.slow
 def test_code_of_edited_modules_is_not_kept_as_that_of_before(project):
     """What a process compiles from modules that it imported after an edit is not what its hash says."""
     (project.folder / "probe.py").write_text(EDITED_LATER)

@@ -172,7 +172,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
         "define",
     },
     "kde": {"ConditionalDensity", "KDEClassifier", "bandwidth", "combine", "conditional", "define", "finalize"},
-    "mixture": {"ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureFit", "combine", "rvs"},
+    "mixture": {"ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureFit", "combine", "rvs"},
     "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"},
     "random": {"key"},
     "interop": {"to_scipy"},

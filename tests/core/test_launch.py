@@ -38,6 +38,7 @@ for name, call in calls.items():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(__import__("signal"), "setitimer"), reason="no timers on this platform")
 def test_elementwise_calls_and_draws_can_be_interrupted(run_python):
     """Ctrl-C waited for the end of the call, three quarters of a minute for 4e8 draws; now the last value is not yet written."""

@@ -89,6 +89,7 @@ def test_a_pack_is_used_and_gives_the_bits_of_native_code(made):
     assert native == digest and compiled == 3
 
 
+@pytest.mark.slow
 def test_a_pack_serves_without_any_cache(made, tmp_path):
     folder, digest = made
     assert calls(folder, "parallel", NUMBASTATS_CACHE="0") == [digest, 0, []]
@@ -98,6 +99,7 @@ def test_a_pack_serves_without_any_cache(made, tmp_path):
     assert calls(folder, **places) == [digest[:2], 0, []]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", [{"NUMBA_OPT": "2"}, *slowly({"NUMBA_CPU_NAME": "generic"}, {"NUMBA_BOUNDSCHECK": "1"})])
 def test_who_asks_numba_for_other_code_gets_it(made, setting):
     assert calls(made[0], **setting)[1] == 2
@@ -133,6 +135,7 @@ def test_a_pack_that_does_not_fit_is_not_used(copy, damage):
     assert found == digest[:2] and compiled >= 1 and log
 
 
+@pytest.mark.slow
 def test_a_pack_survives_an_edit(copy):
     """What the edit does not reach is taken from the pack; a kernel that it reaches is compiled."""
     folder, _, digest = copy
@@ -144,6 +147,7 @@ def test_a_pack_survives_an_edit(copy):
     assert calls(folder, "parallel") == [digest, 1, []]
 
 
+@pytest.mark.slow
 def test_code_that_needs_what_the_process_lacks_is_compiled(copy):
     """LLVM would end the process."""
     folder, path, digest = copy
@@ -158,6 +162,7 @@ numba_internals._rebuilt = with_another
     assert found == digest[:2] and compiled >= 1  # of two; a scalar function carries its bitcode
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(copy):
     folder, _, digest = copy
     env = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}

@@ -84,3 +84,29 @@ def test_what_notebooks_show():
     model = ns.kde.KDE(bandwidth="scott")
     assert "KDE, not fitted" in model._repr_html_() and "<td>&#x27;scott&#x27;</td>" in model._repr_html_()
     assert "KDE, fitted" in model.fit(np.arange(5.0))._repr_html_()
+
+
+def test_batches_as_datasets():
+    pytest.importorskip("xarray")
+    pandas = pytest.importorskip("pandas")
+    x = ns.stable.rvs(1.6, 0.0, size=(4, 100), rng=1)
+    fits = ns.stable.fit_many(x, "quantile")
+    plain = fits.to_xarray()
+    assert plain["alpha"].dims == ("data_set",) and plain["alpha"].to_numpy().tolist() == fits.params[:, 0].tolist()
+    assert plain.attrs == {"method": "quantile", "param": "S0"} and plain["message"].to_numpy().tolist() == fits.message
+    frame = pandas.DataFrame({"a": np.repeat([1, 1, 2, 2], 100), "b": np.repeat(list("vuvu"), 100), "x": x.ravel()})
+    two = ns.stable.fit_many(frame, "quantile", by=["a", "b"]).to_xarray().unstack()
+    assert two["scale"].dims == ("a", "b") and float(two["scale"].sel(a=2, b="u")) == fits.params[3, 3]
+    one = ns.stable.fit_many(frame[["a", "x"]], "quantile", by="a").to_xarray()
+    assert one["beta"].dims == ("a",) and one["a"].to_numpy().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("family", ["gamma", "logistic"])
+def test_mixtures_as_datasets(family):
+    pytest.importorskip("xarray")
+    x = np.random.default_rng(1).gamma([[2.0], [9.0]], size=(2, 200))
+    fits = ns.mixture.fit_many({"a": x[0], "b": x[1]}, [1, 2], family=family, rng=0)
+    made = fits.to_xarray()
+    assert made["weight"].dims == ("data_set", "component") and made["loglik"].sel(data_set="b") == fits.loglik[1]
+    name, values = next(iter(fits.parameters.items()))
+    assert np.array_equal(made[name], values, equal_nan=True) and made.attrs["family"] == family

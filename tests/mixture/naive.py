@@ -106,3 +106,27 @@ def scipy_law(family, m, p):
         "maxwell": lambda: st.maxwell(scale=math.sqrt(m / 3)),
         "half_normal": lambda: st.halfnorm(scale=math.sqrt(m)),
     }[family]()
+
+
+def tied_em(x, share, means, passes=3000):
+    """EM of two normal components with one variance: weights, means, variance and log-likelihood."""
+    x, w, m = np.asarray(x, float), np.array([share, 1.0 - share]), np.array(means, float)
+    v = np.var(x)
+    for _ in range(passes):
+        f = w * np.exp(-0.5 * (x[:, None] - m) ** 2 / v) / np.sqrt(2.0 * np.pi * v)
+        total = f.sum(axis=1)
+        r = f / total[:, None]
+        w, m = r.mean(axis=0), (r * x[:, None]).sum(axis=0) / r.sum(axis=0)
+        v = (r * (x[:, None] - m) ** 2).sum() / x.size
+    f = w * np.exp(-0.5 * (x[:, None] - m) ** 2 / v) / np.sqrt(2.0 * np.pi * v)
+    return w, m, v, np.log(f.sum(axis=1)).sum()
+
+
+def philox(counter, key):
+    """The four words of Philox4x32-10 (Salmon et al. 2011), in Python's integers."""
+    (x0, x1, x2, x3), (k0, k1), low = counter, key, 0xFFFFFFFF
+    for _ in range(10):
+        p0, p1 = 0xD2511F53 * x0, 0xCD9E8D57 * x2
+        x0, x1, x2, x3 = (p1 >> 32) ^ x1 ^ k0, p1 & low, (p0 >> 32) ^ x3 ^ k1, p0 & low
+        k0, k1 = (k0 + 0x9E3779B9) & low, (k1 + 0xBB67AE85) & low
+    return x0, x1, x2, x3

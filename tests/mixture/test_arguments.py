@@ -155,7 +155,7 @@ def test_empty_batch():
 @pytest.mark.parametrize(
     "options, word",
     [
-        (dict(family="cauchy"), "inverse_gaussian"),
+        (dict(family="cauchi"), "inverse_gaussian"),
         (dict(method="gradient"), "newton"),
         (dict(starts="best"), "portfolio"),
         (dict(criterion="dic"), "bic"),
@@ -197,7 +197,7 @@ def test_bad_types():
             mixture.fit_many(np.stack([GOOD] * 2).astype(bad), family="inverse_gaussian")
     with pytest.raises(ValueError, match="2-D array"):
         mixture.fit_many(GOOD, family="inverse_gaussian")
-    with pytest.raises(ValueError, match="fit_many"):
+    with pytest.raises(TypeError, match="use fit_many"):
         mixture.fit(GOOD, keep_starts=True, family="inverse_gaussian")
     with pytest.raises(ValueError, match=r"n_components=16 is more"):
         mixture.fit_many([GOOD], 16, device="cuda", family="inverse_gaussian")

@@ -11,8 +11,11 @@ import scipy.optimize
 import scipy.stats
 
 from numbastats import distributions, mixture
-from numbastats.mixture.components import Model, parts_of_family
+from numbastats._core.random import normalise_rng
+from numbastats.mixture.components import Model
+from numbastats.mixture.constraints import design_of
 from numbastats.mixture.families import FAMILIES, Name
+from tests.mixture import naive
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +76,7 @@ def test_a_users_density(two, fitted):
 
 def test_the_loglik_never_falls(two):
     for family in ("logistic", ["student_t", "gumbel"]):
-        model = Model(parts_of_family(family, 2, two), np.sort(two), np.ones(two.size), 1)
+        model = Model(design_of(family, 2, two), np.sort(two), np.ones(two.size), 1)
         shares = np.random.default_rng(3).dirichlet([1.0, 1.0], two.size).T[None]
         state, before = model.maximisation(shares), -math.inf
         for _ in range(40):
@@ -109,6 +112,106 @@ def test_fixed_parameters_stay(two):
     f, g = scipy.stats.norm.pdf(two, -2), scipy.stats.norm.pdf(two, 3)
     share = scipy.optimize.brentq(lambda w: np.sum((f - g) / (w * f + (1 - w) * g)), 0.01, 0.99, xtol=1e-13)
     assert known.n_free == 1 and known.weights[0] == pytest.approx(share, rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    rng = np.random.default_rng(4)
+    return np.concatenate([rng.normal(-2.0, 0.8, 300), rng.normal(1.0, 0.8, 200)])
+
+
+def test_equal_variances(overlapping):
+    x = overlapping
+    found = mixture.fit(x, 2, family="normal", equal="scale", se=True, rng=0)
+    w, m, v, loglik = naive.tied_em(x, 0.5, [-1.0, 0.5])
+    assert found.status == 0 and found.n_free == 4 and abs(found.loglik - loglik) < 1e-9
+    np.testing.assert_allclose(found.weights, w, rtol=1e-6)
+    np.testing.assert_allclose(found.parameters["loc"], m, rtol=1e-6)
+    np.testing.assert_allclose(found.parameters["scale"], math.sqrt(v), rtol=1e-6)
+    assert found.bic == pytest.approx(4 * math.log(500) - 2 * loglik) and found.aic == pytest.approx(8 - 2 * loglik)
+    free = mixture.fit(x, 2, family="normal", rng=0)
+    assert free.loglik > found.loglik and len(set(found.parameters["scale"])) == 1
+    model = mixture.Mixture(2, family="normal", equal=("scale",), rng=0).fit(x)
+    assert model.loglik_ == found.loglik and model.bic(x) == pytest.approx(found.bic)
+
+
+def _minus_logistic(p, x):
+    """Of two logistic components with one scale, by SciPy: logit of the weight, two places, log scale."""
+    share, s = 1.0 / (1.0 + math.exp(-p[0])), math.exp(p[3])
+    f = share * scipy.stats.logistic.pdf(x, p[1], s) + (1.0 - share) * scipy.stats.logistic.pdf(x, p[2], s)
+    return -np.log(f).sum()
+
+
+def test_equal_scales_against_a_general_minimiser(two):
+    found = mixture.fit(two, 2, family="logistic", equal=["scale"], se=True, rng=0)
+    best = scipy.optimize.minimize(_minus_logistic, [0.0, -2.0, 3.0, -0.5], (two,), method="BFGS", options={"gtol": 1e-6})
+    assert found.status == 0 and found.n_free == 4 and abs(found.loglik + best.fun) < 1e-7
+    np.testing.assert_allclose(found.parameters["loc"], best.x[1:3], rtol=1e-5)
+    h = 1e-3 * np.eye(4)
+    H = [
+        [sum(a * b * _minus_logistic(best.x + a * i + b * j, two) for a in (1, -1) for b in (1, -1)) / 4e-6 for j in h] for i in h
+    ]
+    share, errors = found.weights[0], np.sqrt(np.diagonal(np.linalg.inv(H)))
+    errors *= [share * (1.0 - share), 1.0, 1.0, found.parameters["scale"][0]]
+    np.testing.assert_allclose([found.se["weights"][0], *found.se["loc"], found.se["scale"][0]], errors, rtol=1e-4)
+    assert found.se["scale"][0] == found.se["scale"][1]
+
+
+def test_fixed_weights(overlapping):
+    x = overlapping
+    found = mixture.fit(x, 2, family="normal", fixed_weights=[2, 1], se=True, rng=0)
+
+    def minus_loglik(p):
+        return -np.log(scipy.stats.norm.pdf(x, p[0], math.exp(p[2])) * 2 + scipy.stats.norm.pdf(x, p[1], math.exp(p[3]))).sum()
+
+    best = scipy.optimize.minimize(minus_loglik, [-2.0, 1.0, 0.0, 0.0], method="BFGS", options={"gtol": 1e-6})
+    assert found.status == 0 and found.n_free == 4
+    assert found.loglik == pytest.approx(-best.fun - 500 * math.log(3.0), abs=1e-7)
+    np.testing.assert_allclose(found.parameters["loc"], best.x[:2], rtol=1e-5)
+    assert found.weights.tolist() == [2 / 3, 1 / 3] and found.se["weights"].tolist() == [0.0, 0.0]
+    mirrored = mixture.fit(x, 2, family="normal", fixed_weights=[1, 2], rng=0)  # in the order of the weights
+    np.testing.assert_allclose(mirrored.parameters["loc"][::-1], found.parameters["loc"], rtol=1e-5)
+    halves = mixture.fit(x, 2, family="normal", equal=("scale", "weights"), rng=0)
+    assert halves.n_free == 3 and halves.weights.tolist() == [0.5, 0.5] and halves.status == 0
+
+
+def test_fixed_centres(overlapping):
+    found = mixture.fit(overlapping, 2, family=("normal", {"loc": [1.0, -2.0]}), equal="scale", se=True, rng=0)
+    best = scipy.optimize.minimize(
+        lambda p: (
+            -np.log(
+                p[0] * scipy.stats.norm.pdf(overlapping, 1.0, p[1]) + (1 - p[0]) * scipy.stats.norm.pdf(overlapping, -2.0, p[1])
+            ).sum()
+        ),
+        [0.5, 1.0],
+        method="Nelder-Mead",
+        options={"xatol": 1e-9, "fatol": 1e-10},
+    )
+    assert found.status == 0 and found.n_free == 2 and found.loglik == pytest.approx(-best.fun, abs=1e-8)
+    np.testing.assert_allclose([found.weights[0], found.parameters["scale"][0]], best.x, rtol=1e-6)
+    assert found.parameters["loc"].tolist() == [1.0, -2.0] and found.se["loc"].tolist() == [0.0, 0.0]
+    some = mixture.fit(overlapping, 2, family=("normal", {"loc": [None, -2.0]}), rng=0)
+    assert some.n_free == 4 and some.parameters["loc"][1] == -2.0 and some.parameters["loc"][0] != 1.0
+
+
+def test_one_centre_of_two_scales():
+    rng = np.random.default_rng(7)
+    x = np.concatenate([rng.normal(0.3, 1.0, 600), rng.normal(0.3, 5.0, 200)])
+    found = mixture.fit(x, 2, family="normal", equal="loc", rng=0)
+    free = mixture.fit(x, 2, family=["normal"] * 2, rng=0)
+    assert found.status == 0 and found.n_free == 4 and free.loglik - 2.0 < found.loglik < free.loglik
+    with pytest.raises(ValueError, match="takes 'weights' and free parameters of at least two, here of 'loc', 'scale'"):
+        mixture.fit(x, 2, family=["normal", "uniform"], equal="scale")
+    for options, error, message in (
+        ({"equal": 3}, TypeError, "names of parameters"),
+        ({"equal": "weights", "fixed_weights": [1, 2]}, ValueError, "use one of them"),
+        ({"fixed_weights": [0.0, 1.0]}, ValueError, "2 numbers above 0"),
+        ({"fixed_weights": [0.2, 0.8], "n_components": (1, 2)}, ValueError, "pass n_components=2"),
+        ({"family": "poisson", "equal": "mean"}, ValueError, "one of counts"),
+        ({"family": ("normal", {"loc": [1.0, 2.0, 3.0]})}, ValueError, "a number, or 2, one a component"),
+    ):
+        with pytest.raises(error, match=message):
+            mixture.fit(x, **({"n_components": 2, "family": "normal"} | options))
 
 
 def test_number_of_components_by_a_criterion(two):
@@ -199,5 +302,73 @@ def test_refusals(two):
     for options in ({"prior": {"n0": 1}}, {"device": "cuda"}, {"method": "em"}, {"cov": True}):
         with pytest.raises(ValueError, match="passes of their own"):
             mixture.fit(two, 2, family="logistic", **options)
-    with pytest.raises(ValueError, match="one data set"):
-        mixture.fit_many([two], 2, family="logistic")
+    for options in (
+        {"family": ["logistic"]},
+        {"family": "logistic", "fixed_weights": [1]},
+        {"family": ("logistic", {"loc": [1]})},
+    ):
+        with pytest.raises(ValueError, match="adds a component like the others"):
+            mixture.likelihood_ratio(two, 1, **options)
+
+
+def test_many_data_sets(two):
+    pd = pytest.importorskip("pandas")
+    sets = {"a": two, "b": two[::2] + 1.0, "c": two[:1]}
+    many = mixture.fit_many(sets, 2, family="logistic", se=True, rng=0)
+    assert isinstance(many, mixture.ComponentsBatch) and many.keys == ("a", "b", "c") and many.status.tolist() == [0, 0, 5]
+    assert many[0].loglik == mixture.fit(two, 2, family="logistic", rng=0).loglik
+    assert many[1].loglik == pytest.approx(mixture.fit(two[::2], 2, family="logistic", rng=3).loglik, abs=1e-8)
+    assert many.n_components.tolist() == [2, 2, 2] and many.weights.shape == many.parameters["loc"].shape == (3, 2)
+    assert "too few" in many.message(2) and np.isnan(many.loglik[2]) and np.isnan(many.weights[2]).all()
+    assert many.summary().to_frame()["data_set"].tolist() == ["a", "a", "b", "b", "c", "c"]
+    assert repr(many).startswith("ComponentsBatch: family 'logistic', 3 data sets, 2 with a certified local maximum")
+    frame = pd.DataFrame({"g": np.repeat([1, 2], [500, 250]), "x": np.concatenate([two, two[::2] + 1.0])})
+    heard = []
+    grouped = mixture.fit_many(
+        frame, 2, family="logistic", by="g", rng=0, callback=lambda state: heard.append(state.done), workers=2
+    )
+    assert grouped.loglik.tolist() == many.loglik[:2].tolist() and heard == [1, 2]
+    halted = mixture.fit_many(sets, 2, family="logistic", rng=0, callback=lambda state: True)
+    assert halted.status.tolist() == [0, 9, 9] and "callback" in halted.message(2)
+    each = mixture.fit_many([two, two], np.array([1, 2]), family="logistic", rng=0)
+    assert each.n_components.tolist() == [1, 2] and np.isnan(each.weights[0, 1])
+    wrong = mixture.fit_many([two], 2, family="logistic", weights=[-np.ones(two.size)])
+    assert wrong.status[0] == 8 and "negative" in wrong.message(0)
+    with pytest.raises(AttributeError, match="no attribute 'centres'"):
+        wrong.centres  # noqa: B018
+
+
+def test_gap_against_a_general_maximiser(overlapping):
+    """The largest gain by one normal component beside those of the fit, by SciPy from many places and widths."""
+    x, spread = overlapping, overlapping.std()
+    found = mixture.fit(x, 2, family=["normal"] * 2, rng=0)
+    f = found.pdf(x)
+
+    def minus_gain(p):
+        share = 1.0 / (1.0 + math.exp(-p[0]))
+        return -np.log1p(share * (scipy.stats.norm.pdf(x, p[1], math.exp(p[2])) / f - 1.0)).sum()
+
+    bounds = [(-9.0, 9.0), (x.min(), x.max()), (math.log(0.05 * spread), math.log(5.0 * spread))]
+    starts = [(-3.0, m, math.log(h * spread)) for m in np.quantile(x, np.linspace(0.02, 0.98, 9)) for h in (0.1, 0.5)]
+    best = max(-scipy.optimize.minimize(minus_gain, at, bounds=bounds).fun for at in starts)
+    assert 0.9 * best < found.gap < best + 0.5  # narrower ones than SciPy's are admissible here
+    one = mixture.fit(x, 1, family="logistic", rng=0)
+    more = mixture.fit(x, (1, 2), family="logistic", rng=0)
+    assert one.gap > 10.0 and more.loglik >= one.loglik + one.gap - 1e-9  # two components begin there
+    assert math.isnan(mixture.fit(x, 2, family="normal", fixed_weights=[3, 2], rng=0).gap)
+
+
+def test_likelihood_ratio(overlapping):
+    """One draw and fit after the other; those of two components may be better where they begin from that of one, too."""
+    options = dict(family="normal", equal="scale", rng=6)
+    test = mixture.likelihood_ratio(overlapping[:280:4], 1, n_boot=5, **options)
+    draws = test.null.rvs((5, 70), rng=np.random.SeedSequence([int(normalise_rng(6)), 1]))
+    one = scipy.stats.norm.logpdf(draws, draws.mean(axis=1)[:, None], draws.std(axis=1)[:, None]).sum(axis=1)
+    two = [mixture.fit_many([row], 2, dataset_index=i, **options)[0] for i, row in enumerate(draws)]
+    plain = [2.0 * max(fit.loglik - ll, 0.0) for fit, ll in zip(two, one, strict=True) if fit.status in (0, 2)]
+    assert test.n_failed == 0 and len(plain) == 5 and (test.simulated > np.array(plain) - 1e-9).all()
+    assert np.mean(test.simulated < np.array(plain) + 1e-6) > 0.8
+    assert test.null.n_free == 2 and test.alternative.n_free == 4 and test.statistic >= 0.0
+    assert "2 of family 'normal'" in repr(test)
+    apart = np.concatenate([overlapping[:60], overlapping[300:340] + 3.0])
+    assert mixture.likelihood_ratio(apart, 1, n_boot=3, **options).pvalue == 0.25

@@ -13,9 +13,11 @@ import scipy.special
 import scipy.stats
 
 from numbastats import mixture
-from numbastats.mixture import tails
+from numbastats._core.launch import launch
+from numbastats.mixture import kernels, tails
+from numbastats.mixture.functions import labels
 from tests.conftest import REFERENCE
-from tests.mixture.naive import log_density
+from tests.mixture.naive import log_density, philox
 
 W = np.array([0.3, 0.7])
 
@@ -43,11 +45,12 @@ def test_distribution(family, means, params, device):
     x = np.arange(12.0) if discrete else np.array([-1.5, 0.3, 1.01, 2.5, 7.0])
     x = x if family == "gaussian" or discrete else np.abs(x) + (1.0 if family == ("pareto", 1.0) else 0.0)
     second = params if params is not None else [1.0, 1.0]
-    exact = scipy.special.logsumexp(
-        np.stack([np.log(W[j]) + log_density(family, x, means[j], second[j]) for j in range(2)]), axis=0
-    )
+    joint = np.stack([np.log(W[j]) + log_density(family, x, means[j], second[j]) for j in range(2)])
+    exact = scipy.special.logsumexp(joint, axis=0)
     np.testing.assert_allclose(mixture.logpdf(x, *args, family=family, **device), exact, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(mixture.responsibilities(x, *args, family=family, **device).sum(axis=1), 1.0, rtol=1e-14)
+    there = np.where(np.isfinite(exact), joint.argmax(axis=0), -1)
+    assert labels(x, *args, family=family, **device).tolist() == there.tolist()
     if device == {"device": "cuda"}:
         return
     lo, hi = mixture.cdf(x, *args, family=family), mixture.sf(x, *args, family=family)
@@ -68,6 +71,58 @@ def test_distribution(family, means, params, device):
     else:
         counts = np.bincount(draws.astype(int), minlength=4)[:4] / draws.size
         np.testing.assert_allclose(counts, np.exp(mixture.logpdf(np.arange(4.0), *args, family=family)), atol=0.012)
+
+
+def test_labels_beside_the_largest_probability():
+    """Components far apart, at extreme scales and of weight 0; values that none can have, and other kinds of values."""
+    x = np.linspace(-3.0, 9.0, 701)
+    for weights, means, params in (
+        ([0.3, 0.7], [0.0, 5.0], [1.0, 2.0]),
+        ([0.3, 0.0, 0.7], [0.0, 1.0, 5.0], [1.0, 1.0, 2.0]),
+        ([0.5, 0.5], [0.0, 5.0], [1e-6, 1e-6]),
+        ([0.2, 0.3, 0.5], [0.0, 2.0, 5.0], [4.0, 0.01, 2.0]),
+    ):
+        for scale in (1.0, 2.0**500):
+            args = weights, np.array(means) * scale, np.array(params) * scale**2
+            p = mixture.responsibilities(x * scale, *args, family="normal")
+            found = labels(x * scale, *args, family="normal")
+            assert found.tolist() == p.argmax(axis=1).tolist() and set(found) == set(np.flatnonzero(weights))
+    odd = np.array([[math.nan, math.inf, 1.0], [-1.0, 0.0, 1e-300]])
+    found = labels(odd, W, [1.0, 9.0], family="exponential")
+    assert found.tolist() == [[-1, -1, 0], [-1, 0, 0]] and found.dtype == np.int64
+    assert (
+        labels(np.float32(20.0), W, [1.0, 9.0], family="exponential") == 1
+        and labels([], W, [1.0, 9.0], family="rayleigh").size == 0
+    )
+
+
+def test_draws_are_in_random_order_and_do_not_depend_on_their_number():
+    args = [0.25, 0.75], [0.0, 100.0], [1.0, 4.0]
+    x = mixture.rvs(*args, 600_000, family="normal", rng=3)
+    which = x > 50.0
+    assert abs(which.mean() - 0.75) < 4.0 * math.sqrt(0.1875 / x.size)
+    assert abs((which[1:] & which[:-1]).mean() - 0.5625) < 0.003  # independent of the one before
+    assert abs(x[which].std() - 2.0) < 0.01 and abs(x[~which].std() - 1.0) < 0.01
+    assert (mixture.rvs(*args, 5000, family="normal", rng=3) == x[:5000]).all()
+    assert (mixture.rvs(*args, (3, 5), family="normal", rng=3).ravel() == x[:15]).all()
+    assert mixture.rvs(*args, family="normal", rng=3) == x[0]
+
+
+def test_draws_on_every_device(device):
+    """Bits of one thread, several and a GPU, in two pieces; components by the words of Philox that Python computes."""
+    table = np.array([[0.3, 0.8, 1.0], [0.0, 1e3, 1e6], [1.0, 1.0, 1.0]])
+    words = np.uint32(7), np.uint32(8), np.uint32(1), np.uint32(2)
+    whole, parts = np.empty(4096 + 70), np.empty(4096 + 70)
+    where = dict(device=device["device"], workers=device.get("workers"), cost=1e6)
+    if where["device"] == "cuda":  # 64 values suffice
+        whole, parts = np.empty(64), np.empty(64)
+    launch(kernels.DRAWS, (*words, np.int64(0), table, whole), whole.size, **where)
+    kernels.DRAWS.serial(*words, np.int64(0), table, parts[:4096])
+    kernels.DRAWS.serial(*words, np.int64(4096), table, parts[4096:])
+    np.testing.assert_allclose(whole, parts, rtol=0 if where["device"] == "cpu" else 1e-15)
+    for i in (0, 17, 33, 50, 63):
+        u = philox((i % 16, 0, 0, 2), (7, 8))[i // 16] / 2**32
+        assert (parts[i] > 500.0) + (parts[i] > 5e5) == (u >= 0.3) + (u >= 0.8)
 
 
 def test_upper_tail_of_the_inverse_gaussian_law():

@@ -25,10 +25,16 @@ SHAPES = {  # rows, columns, seed, what the prior is
     "regularised": (80, 6, 4, {"slab": 0.8, "slab_df": float("inf")}),
     "slab with a prior": (150, 8, 5, {"slab": 1.0, "slab_df": 4.0}),
     "slab with a prior, plus": (60, 4, 6, {"slab": 1.0, "slab_df": 4.0, "plus": True}),
+    "unpenalized": (70, 5, 9, {"unpenalized": [3, 1]}),
+    "groups": (80, 7, 11, {"unpenalized": [1], "groups": [[0, 2], [3, 5, 6]]}),
+    "groups, plus": (60, 6, 12, {"groups": [[5, 0], [2, 3, 4]], "plus": True, "slab": 2.0, "tau_scale": 0.5}),
     "more columns": (14, 20, 7, {"slab": 1.5}),
     "more columns, plus": (10, 15, 8, {"slab": 1.0, "slab_df": 4.0, "plus": True, "tau_scale": 0.5}),
+    "more columns, unpenalized": (16, 18, 10, {"slab": 1.5, "unpenalized": [2, 1]}),
+    "more columns, groups": (14, 18, 13, {"slab": 1.5, "groups": [[0, 5, 17], [1, 2, 3, 4], [8, 9]]}),
 }
-CLASSES = ("more columns", "more columns, plus")  # of probit and logit only: numbers have a plain Gibbs sampler for these
+# of probit and logit only: numbers have a plain Gibbs sampler for these
+CLASSES = ("more columns", "more columns, plus", "more columns, unpenalized", "more columns, groups")
 DRAWS = {"probit, slab": 800}  # per chain; of 200 one quantile was three standard errors from that of three other seeds
 RESPONSES = ("probit", "logit", "gaussian", "poisson")
 

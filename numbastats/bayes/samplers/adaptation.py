@@ -44,7 +44,7 @@ def start(rows, prior, d, numbers, chains):
 def _mode(rows, prior, d):
     """The mode by Newton's method, with steps halved where the posterior falls, and the Cholesky factor at the mode."""
     b = np.zeros(d.size)
-    b[: prior.skip] = rows.level()
+    b[: prior.intercept] = rows.level()
     value = rows.loglik(b[None])[0][0] - 0.5 * (d * b) @ b
     for _ in range(_NEWTON_STEPS):
         H, h = summed(rows.curvature, b)

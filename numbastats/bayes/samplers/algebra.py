@@ -1,13 +1,15 @@
-"""Cholesky factors of a chain, and sums that are checked."""
+"""Cholesky factors of a chain, sums that are checked, and rows that stay sparse."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
-__all__ = ["factor", "solve", "summed"]
+__all__ = ["Sparse", "check_determined", "factor", "normal_matrix", "parted", "solve", "summed"]
 
 
 def factor(H, d):
@@ -39,3 +41,96 @@ def summed(sums, *args):
             "standardize=True, or use dtype='float64'"
         )
     return found
+
+
+def check_determined(H, prior):
+    """Raise where columns with flat priors, H = X'WX of at least the leading ones, leave a coefficient undetermined."""
+    flat = [j for j, precision in enumerate(prior.free) if precision == 0.0]
+    H = H[np.ix_(flat, flat)]
+    size = np.sqrt(H.diagonal())
+    if not (size > 0.0).all() or np.linalg.eigvalsh(H / np.outer(size, size)).min(initial=1.0) < 1e-10:
+        raise ValueError(
+            "the columns of unpenalized= have flat priors, but depend on each other (or on the intercept), or have zeros in all "
+            "rows that count: their posterior is improper. Leave one out, or give them a normal prior by intercept_scale=10.0"
+        )
+
+
+# --- rows that stay sparse -----------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Sparse:
+    """Rows factor (S - 1 shift') that are not written out: products correct those of S by matrices of rank one or two.
+
+    Parameters
+    ----------
+    S : scipy.sparse.csr_array, shape (n, p)
+    shift : numpy.ndarray, shape (p,)
+    factor : numpy.ndarray, shape (n,)
+    """
+
+    S: Any
+    shift: np.ndarray
+    factor: np.ndarray
+
+    __array_ufunc__ = None  # so that NumPy leaves products with arrays to this class
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns."""
+        return self.S.shape
+
+    def __matmul__(self, b):
+        """The rows times coefficients."""
+        return self.factor * (self.S @ b - self.shift @ b)
+
+    def __rmatmul__(self, r):
+        """Sums over the rows, times the numbers r of the rows."""
+        r = r * self.factor
+        return self.S.T @ r - self.shift * r.sum()
+
+    def times(self, factor):
+        """The rows times numbers of the rows."""
+        return dataclasses.replace(self, factor=self.factor * factor)
+
+    def where(self, some):
+        """Some of the rows."""
+        return dataclasses.replace(self, S=self.S[some], factor=self.factor[some])
+
+    def columns(self, part):
+        """Columns of a slice."""
+        return dataclasses.replace(self, S=self.S[:, part], shift=self.shift[part])
+
+    def toarray(self):
+        """The rows, written out."""
+        return self.factor[:, None] * (self.S.toarray() - self.shift)
+
+    def gram(self, v):
+        """X V X' for the diagonal v of V."""
+        weighted = self.S.copy()
+        weighted.data *= v[weighted.indices]
+        cross = weighted @ self.shift
+        found = (weighted @ self.S.T).toarray() - cross[:, None] - cross + self.shift**2 @ v
+        return self.factor[:, None] * found * self.factor
+
+    def normal_matrix(self, w):
+        """X'WX for the diagonal w of W."""
+        w = w * self.factor**2
+        cross, weighted = np.outer(self.S.T @ w, self.shift), self.S.copy()
+        weighted.data *= np.repeat(w, np.diff(weighted.indptr))
+        return (self.S.T @ weighted).toarray() - cross - cross.T + w.sum() * np.outer(self.shift, self.shift)
+
+
+def parted(X, k):
+    """The first k columns, written out, and the others."""
+    if isinstance(X, Sparse):
+        return X.columns(slice(k)).toarray(), X.columns(slice(k, None))
+    return X[:, :k], X[:, k:]
+
+
+def normal_matrix(X, w):
+    """X'WX for the diagonal w of W."""
+    if isinstance(X, Sparse):
+        return X.normal_matrix(w)
+    X = X * np.sqrt(w)[:, None]
+    return X.T @ X  # of a matrix and its own transpose BLAS makes one half

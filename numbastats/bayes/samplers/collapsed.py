@@ -7,7 +7,9 @@ out, and b exactly in O(n^2 p) (A. Bhattacharya, A. Chakraborty, B. Mallick, Bio
 outside, given b: together with log tau once more, which the likelihood does not enter there. Both steps of log tau
 are needed: one moves where the data say much of the coefficients' common scale, the other where the local scales do.
 
-The intercept goes by a reflection: it maps the column of the intercept to the first axis, so that the other rows are free of it.
+Columns Z that are not shrunk, the intercept's among them, go by reflections, Z = Q R. A normal prior of their coefficients a
+adds rows 0 = sqrt(precision) a_j + e to the data. The first rows of Q'y = R a + Q'A b + e say where a is, given b; the others
+are free of it, and their density is that of y with a integrated out.
 
 Two classes: given omega ~ PG(w, m), m the linear predictor, a row of a logit model is a normal outcome w/(2 omega) of variance
 1/omega (N. Polson, J. Scott, J. Windle, JASA 108, 2013), and sigma is 1. Given z ~ N(m, 1) on (0, inf), one of a probit model is
@@ -18,16 +20,19 @@ the shape n/2, and b that of this model over sigma.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack, solve_triangular
 from scipy.special import log_ndtr
 
 from numbastats.bayes.responses import log_expit
+from numbastats.bayes.samplers.algebra import Sparse, parted
+from numbastats.bayes.samplers.scales import sliced
 from numbastats.random.kernels import POLYA_GAMMA, TRUNCNORM
-from numbastats.scalar.shrinkage import DONE, START, log_prior_tau, slice_step
+from numbastats.scalar.shrinkage import log_prior_tau
 
 __all__ = ["Classes", "Numbers", "Prior", "Problem", "State", "given_latent", "init", "loglik", "problem", "step"]
 
@@ -36,33 +41,31 @@ _STRETCH = 3.0  # the slice is of log tau divided by this: its first width is 1.
 
 
 class Problem(NamedTuple):
-    """Rows of A and y with unit variance in units of sigma; the row of the intercept apart.
+    """Rows of A and y with unit variance in units of sigma, free of the coefficients that are not shrunk.
 
     Parameters
     ----------
-    A : numpy.ndarray, shape (m, p)
+    A : numpy.ndarray or a class with its products, shape (m, p)
     y : numpy.ndarray, shape (m,)
     shape : float
-        1/sigma^2 is gamma with this shape; half of the sum of the weights, less the intercept if its prior is flat.
-        Infinite where sigma is 1.
+        1/sigma^2 is gamma with this shape; half of the sum of the weights, less the number of flat priors. Infinite where
+        sigma is 1.
     weight : float
         Sum of the weights of the rows.
-    row, first, size, precision : numpy.ndarray, float
-        The row y_1 = size a + row b + e of the intercept a, whose prior precision, in units of 1/sigma^2, is `precision`; size 0
-        without an intercept.
-    others : int
-        Number of rows, the last ones, that are free of the intercept.
+    rows, first, R : numpy.ndarray, shapes (k, p), (k,), (k, k)
+        The rows first = R a + rows b + e of the k coefficients a that are not shrunk; R is an upper triangle.
+    precisions : numpy.ndarray, shape (k,)
+        Prior precisions of a in units of 1/sigma^2; 0 for a flat prior.
     """
 
     A: np.ndarray
     y: np.ndarray
     shape: float
     weight: float
-    row: np.ndarray
-    first: float
-    size: float
-    precision: float
-    others: int
+    rows: np.ndarray
+    first: np.ndarray
+    R: np.ndarray
+    precisions: np.ndarray
 
 
 class Classes(NamedTuple):
@@ -71,10 +74,10 @@ class Classes(NamedTuple):
     Parameters
     ----------
     response : {"logit", "probit"}
-    X : numpy.ndarray, shape (n, skip + p)
+    X : numpy.ndarray or Sparse, shape (n, k + p)
     weights, offsets : numpy.ndarray, shape (n,)
         Weights above 0; 1 for "probit".
-    skip, precision
+    precisions
         As of `problem`.
     """
 
@@ -82,8 +85,7 @@ class Classes(NamedTuple):
     X: np.ndarray
     weights: np.ndarray
     offsets: np.ndarray
-    skip: int
-    precision: float
+    precisions: np.ndarray
 
 
 class Prior(NamedTuple):
@@ -117,7 +119,7 @@ class State(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Random numbers of a step: normals (p + m with the intercept), a gamma draw of `Problem.shape`, words for the slice."""
+    """Random numbers of a step: normals (k + p + m or more), a gamma draw of `Problem.shape`, words for the slice."""
 
     normals: np.ndarray
     gamma: float
@@ -135,47 +137,105 @@ class _Marginal(NamedTuple):
     u: np.ndarray
 
 
-def problem(X, y, weights, *, skip, precision):
+def problem(X, y, weights, *, precisions):
     """The rows of a fit in the sampler's form.
 
     Parameters
     ----------
-    X : numpy.ndarray, shape (n, skip + p)
-        The column of the intercept, if there is one, is first.
+    X : numpy.ndarray or Sparse, shape (n, k + p)
+        The columns that are not shrunk, an intercept's among them, are first.
     y, weights : numpy.ndarray, shape (n,)
-    skip : {0, 1}
-        Whether there is an intercept.
-    precision : float
-        Prior precision of the intercept in units of 1/sigma^2; 0 for a flat prior.
+    precisions : numpy.ndarray, shape (k,)
+        Prior precisions of their coefficients in units of 1/sigma^2; 0 for a flat prior.
     """
-    root = np.sqrt(weights)
-    A, y, weight = X * root[:, None], y * root, float(weights.sum())
-    if not skip:
-        return Problem(np.ascontiguousarray(A), y, 0.5 * weight, weight, np.zeros(A.shape[1]), 0.0, 0.0, 0.0, len(y))
-    size, rows = float(np.linalg.norm(A[:, 0])), np.column_stack([A[:, 1:], y])
-    w = A[:, 0].copy()
-    w[0] += math.copysign(size, w[0])  # the column of the intercept becomes -copysign(size) on the first axis
-    sign = -math.copysign(1.0, w[0])
-    rows -= np.outer(w, (w @ rows) * (2.0 / (w @ w)))
-    row, first = sign * rows[0, :-1], float(sign * rows[0, -1])
-    if precision == 0.0:
-        kept, shape = rows[1:], 0.5 * (weight - 1.0)
-    else:  # the intercept adds variance to its row
-        rows[0] = sign * rows[0] / math.sqrt(1.0 + size**2 / precision)
-        kept, shape = rows, 0.5 * weight
-    return Problem(np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), shape, weight, row, first, size, precision, len(y) - 1)
+    k, root, weight = precisions.size, np.sqrt(weights), float(weights.sum())
+    Z, A = parted(X.times(root) if isinstance(X, Sparse) else X * root[:, None], k)
+    proper = np.diag(np.sqrt(precisions))[precisions > 0.0]
+    turned = _Reflections.of(np.concatenate([Z, proper]))
+    y = turned.there(np.concatenate([y * root, np.zeros(len(proper))]))
+    if isinstance(A, Sparse):
+        first, A = (
+            np.array([turned.back(e)[: len(Z)] @ A for e in np.eye(len(y), k).T]).reshape(k, A.shape[1]),
+            _Turned(A, turned),
+        )
+    else:
+        rows = turned.there(np.concatenate([A, np.zeros((len(proper), A.shape[1]))]))
+        first, A = rows[:k], np.ascontiguousarray(rows[k:])
+    shape = 0.5 * (weight - (k - len(proper)))
+    return Problem(A, y[k:].copy(), shape, weight, first, y[:k], turned.R, precisions)
+
+
+class _Reflections(NamedTuple):
+    """Q of a QR factorisation, as LAPACK has it, and the square R."""
+
+    vectors: np.ndarray
+    scales: np.ndarray
+    R: np.ndarray
+
+    @classmethod
+    def of(cls, Z):
+        """Those of columns Z."""
+        if not Z.shape[1]:
+            return cls(Z, np.empty(0), np.empty((0, 0)))
+        vectors, scales, _, info = lapack.dgeqrf(Z)
+        assert info == 0
+        return cls(vectors, scales, np.triu(vectors[: Z.shape[1]]))
+
+    def there(self, rows, way="N"):
+        """Q'rows."""
+        if not len(self.scales):
+            return rows
+        columns = np.ascontiguousarray(rows.reshape(len(rows), -1)).T  # in the order that LAPACK takes: Q comes from the right
+        found, _, _ = lapack.dormqr("R", way, self.vectors, self.scales, columns, 64 * max(len(columns), 1))
+        return found.T.reshape(rows.shape)
+
+    def back(self, rows):
+        """Q rows."""
+        return self.there(rows, "T")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Turned:
+    """The rows of Q'A, but for the first ones, of sparse rows A; Q may have rows beyond those of A, where these are 0."""
+
+    A: Sparse
+    turned: _Reflections
+
+    __array_ufunc__ = None
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns."""
+        return len(self.turned.vectors) - len(self.turned.scales), self.A.shape[1]
+
+    def __matmul__(self, b):
+        """The rows times coefficients."""
+        return self.turned.there(self._longer(self.A @ b))[len(self.turned.scales) :]
+
+    def __rmatmul__(self, r):
+        """Sums over the rows, times the numbers r of the rows."""
+        return self.turned.back(np.concatenate([np.zeros(len(self.turned.scales)), r]))[: self.A.shape[0]] @ self.A
+
+    def gram(self, v):
+        """The rows' X V X' for the diagonal v of V."""
+        once = self.turned.there(self._longer(self.A.gram(v)))
+        k = len(self.turned.scales)
+        return np.ascontiguousarray(self.turned.there(self._longer(once.T))[k:, k:])
+
+    def _longer(self, rows):
+        return np.concatenate([rows, np.zeros((len(self.turned.vectors) - len(rows), *rows.shape[1:]))])
 
 
 def given_latent(data, b, key, item, stream):
     """The normal rows of two classes, given latent variables that are drawn given the coefficients b."""
-    margins, latent = data.X @ b + data.offsets, np.empty(len(data.X))
+    margins, latent = data.X @ b + data.offsets, np.empty(data.X.shape[0])
     if data.response == "probit":
         TRUNCNORM.serial(*key, stream, item, margins, 1.0, 0.0, math.inf, latent)
         outcomes, weights, shape = latent - data.offsets, data.weights, 0.5 * len(latent)
     else:
         POLYA_GAMMA.serial(*key, stream, item, data.weights, margins, 0.0, 0.0, latent)
         outcomes, weights, shape = 0.5 * data.weights / latent - data.offsets, latent, math.inf
-    return problem(data.X, outcomes, weights, skip=data.skip, precision=data.precision)._replace(shape=shape)
+    return problem(data.X, outcomes, weights, precisions=data.precisions)._replace(shape=shape)
 
 
 def loglik(data, b):
@@ -193,17 +253,17 @@ def step(data, prior, state, numbers):
     """The state after a step, for local scales that were drawn given the coefficients."""
     t, d = state.log_tau, state.d
     known = _products(data, prior, d)
-    phase, count, level, lo, hi, x = (DONE if prior.fixed else START), 0, 0.0, 0.0, 0.0, 0.0
-    by, found = math.nan, None
-    while phase != DONE:
-        by = _STRETCH * x
-        found = _marginal(data, prior, d, t + by, by, known)
-        phase, count, level, lo, hi, x = slice_step(
-            phase, count, found.value, level, 0.0, lo, hi, x, *numbers.key, numbers.item, numbers.stream
-        )
-    if _STRETCH * x != by:
-        by = _STRETCH * x
-        found = _marginal(data, prior, d, t + by, by, known)
+    seen = {}  # of the last evaluation, which is that of the draw unless the slice sampler stays
+
+    def density(x):
+        seen.clear()
+        seen[x] = _marginal(data, prior, d, t + _STRETCH * x, _STRETCH * x, known)
+        return seen[x].value
+
+    x = sliced(density, 0.0, numbers.key, numbers.item, numbers.stream, stays=prior.fixed)
+    if x not in seen:
+        density(x)
+    found, by = seen[x], _STRETCH * x
     return _draw(data, np.clip(d * math.exp(-2.0 * by), *_PRECISIONS), t + by, found, numbers)
 
 
@@ -213,6 +273,8 @@ def _products(data, prior, d):
 
 
 def _product(A, v):
+    if not isinstance(A, np.ndarray):
+        return A.gram(v)
     root = A * np.sqrt(v)
     return root @ root.T  # of a matrix and its own transpose BLAS makes one half
 
@@ -240,22 +302,17 @@ def _solve(L, v, transposed=False):
 
 
 def _draw(data, d, log_tau, found, numbers):
-    """Sigma given the scales, the coefficients given both, and the intercept given all of them."""
+    """Sigma given the scales, the coefficients given both, and those that are not shrunk given all of them."""
     if found.L is None:
         raise RuntimeError("the Cholesky factorisation of I + X V X' failed; are there huge numbers in X? Pass standardize=True")
-    A, y, m = data.A, data.y, len(data.y)
-    z, first, e = numbers.normals[-(m + A.shape[1]) : -m], numbers.normals[0], numbers.normals[-m:]
+    A, y, (m, p), k = data.A, data.y, data.A.shape, len(data.R)
+    free, z, e = numbers.normals[:k], numbers.normals[-(p + m) : -m], numbers.normals[-m:]
     sigma = 1.0 if math.isinf(data.shape) else math.sqrt(max(found.u @ found.u, 1e-300) / (2.0 * numbers.gamma))
     w = np.sqrt(found.v) * z
     rest = _solve(found.L, _solve(found.L, y / sigma - A @ w - e), True)
-    b = sigma * (w + found.v * (A.T @ rest))
-    residuals = y - A @ b
-    if not data.size:
-        squares, coefficients = residuals @ residuals, b
-    else:
-        gap, total = data.first - data.row @ b, data.size**2 + data.precision
-        a = (data.size * gap) / total + sigma / math.sqrt(total) * first
-        own = len(y) - data.others  # the intercept's row is among those of A where its prior is proper
-        squares, coefficients = residuals[own:] @ residuals[own:] + (gap - data.size * a) ** 2, np.concatenate([[a], b])
+    b = sigma * (w + found.v * (rest @ A))
+    residuals, squares = y - A @ b, sigma**2 * (free @ free)
+    a = solve_triangular(data.R, data.first - data.rows @ b + sigma * free) if k else free
+    squares += residuals @ residuals - data.precisions @ a**2  # the rows of the prior are no data
     loglik = -data.weight * (math.log(sigma) + 0.5 * math.log(2.0 * math.pi)) - 0.5 * squares / sigma**2
-    return State(coefficients, d, log_tau, math.log(sigma), loglik)
+    return State(np.concatenate([a, b]), d, log_tau, math.log(sigma), loglik)

@@ -60,7 +60,7 @@ def step(data, prior, state, numbers):
         z = margins + data.identity.latent(margins, numbers.key, stage, word)[0]
     else:
         e, squares = rows.latent(B, numbers.key, stage, word)
-    if prior.name == "horseshoe" and not data.expanded and state.scales.log_slab is None:
+    if prior.name == "horseshoe" and prior.groups is None and not data.expanded and state.scales.log_slab is None:
         options = np.int64(prior.skip), prior.tau_scale, prior.tau is not None, *numbers.key, numbers.streams, word
         k.CONDITIONALS.serial(B, *options, state.v, state.w, state.scales.log_tau, state.scales.d)
     elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from numbastats.bayes import kernels as k
 from numbastats.bayes.samplers import scales
-from numbastats.bayes.samplers.algebra import factor, solve, summed
+from numbastats.bayes.samplers.algebra import check_determined, factor, solve, summed
 
 __all__ = ["Problem", "State", "init", "problem", "step"]
 
@@ -33,9 +33,10 @@ class State(NamedTuple):
 
 
 def problem(rows, prior, kind):
-    """What a fit computes once; a flat prior of the intercept takes a degree of freedom."""
-    free = prior.skip if prior.intercept_precision == 0.0 else 0
-    return Problem(*summed(rows.least_squares), 0.5 * (rows.facts[k.WEIGHT].sum() - free))
+    """What a fit computes once; every flat prior takes a degree of freedom."""
+    found = summed(rows.least_squares)
+    check_determined(found[0], prior)
+    return Problem(*found, 0.5 * (rows.facts[k.WEIGHT].sum() - prior.flat))
 
 
 def init(data, prior, numbers, chains):

@@ -10,8 +10,9 @@ import numpy as np
 from numbastats._core.launch import launch
 from numbastats._core.random import Purpose, stream_word
 from numbastats.bayes import kernels as k
+from numbastats.scalar.shrinkage import DONE, START, item_of, log_prior_tau, slice_step
 
-__all__ = ["Info", "Numbers", "Prior", "Scales", "draw", "precisions", "start"]
+__all__ = ["Info", "Numbers", "Prior", "Scales", "draw", "precisions", "sliced", "start"]
 
 _SLAB_STEPS = 3
 
@@ -30,9 +31,10 @@ class Prior(NamedTuple):
     Parameters
     ----------
     name : {"horseshoe", "horseshoe+", "ridge", "lasso"}
-    skip : int
-        Number of leading columns that are not shrunk: 1 with an intercept.
-    intercept_precision : float
+    intercept : int
+        1 with an intercept, whose column is the first one, else 0.
+    free : tuple of float
+        Prior precisions of the leading columns that are not shrunk, the intercept's first; 0 for a flat prior.
     tau_scale : float
         Scale of the half-Cauchy prior of tau.
     tau : float or None
@@ -42,15 +44,28 @@ class Prior(NamedTuple):
     slab_df : float or None
         Degrees of freedom of the slab's prior under the regularised horseshoe, inf for a fixed slab; None for a slab that is
         a factor of the prior.
+    groups : numpy.ndarray of int, or None
+        For every column that is shrunk the number of its local scale, from 0 on; None where each has its own.
     """
 
     name: str
-    skip: int
-    intercept_precision: float
+    intercept: int
+    free: tuple[float, ...]
     tau_scale: float
     tau: float | None
     slab: float | None = None
     slab_df: float | None = None
+    groups: np.ndarray | None = None
+
+    @property
+    def skip(self):
+        """Number of leading columns that are not shrunk."""
+        return len(self.free)
+
+    @property
+    def flat(self):
+        """How many of these have a flat prior."""
+        return self.free.count(0.0)
 
 
 class Scales(NamedTuple):
@@ -78,9 +93,9 @@ class Scales(NamedTuple):
 
 
 def start(prior, shape, log_tau):
-    """Scales of 1 for the coefficients of chains, and the intercept's precision."""
+    """Scales of 1 for the coefficients of chains, and the precisions of those that are not shrunk."""
     d = np.ones(shape)
-    d[:, : prior.skip] = min(max(prior.intercept_precision, 1e-12), 1e300)
+    d[:, : prior.skip] = np.clip(prior.free, 1e-12, 1e300)
     second = np.ones(shape) if prior.name == "horseshoe+" else None
     log_slab = None if prior.slab_df is None else np.full(shape[0], math.log(prior.slab))
     return Scales(np.full(shape[0], log_tau if prior.tau is None else math.log(prior.tau)), d, second, log_slab)
@@ -184,6 +199,9 @@ def draw(prior, scales, B, numbers, part=0, *, reversible=False):
 
 def _draw_factor(prior, B, others, fixed, numbers, number, part, log_tau, d, log_slab):
     """Draw log tau and the precisions d of one factor of the scales, given the precisions of the `others`; in place."""
+    if prior.groups is not None:
+        _draw_shared(prior, B * np.sqrt(others), fixed, numbers, number, part, log_tau, d)
+        return
     cost = 40.0 * max(B.shape[1] - prior.skip, 1) + 1000.0
     options = (np.int64(prior.skip), prior.tau_scale, fixed, *numbers.key, numbers.more[number], numbers.step(part))
     where = {"device": "cpu", "workers": numbers.workers, "cost": cost}
@@ -201,6 +219,40 @@ def _draw_factor(prior, B, others, fixed, numbers, number, part, log_tau, d, log
     np.copyto(d[:, shrunk], new[:, shrunk], where=taken)
     if not fixed:
         np.copyto(log_tau, new_tau, where=taken[:, 0])
+
+
+def _draw_shared(prior, B, fixed, numbers, number, part, log_tau, d):
+    """The same where columns share local scales.
+
+    Given m coefficients with the sum 2 tau^2 x of squares, eta = 1/lambda^2 has the density eta^((m - 1)/2) e^(-x eta)/(1 + eta),
+    as under the joint one eta^((m - 1)/2) e^(-x eta - (1 + eta) u) with u > 0 (Makalic and Schmidt 2016). Given u, which is
+    drawn anew, eta is gamma, and integrated out for log tau.
+    """
+    groups, shrunk = prior.groups, slice(prior.skip, None)
+    sizes, first = np.bincount(groups), np.unique(groups, return_index=True)[1]
+    summed = lambda v, groups=groups: np.array([np.bincount(groups, row) for row in v])  # noqa: E731
+    squares, eta = 0.5 * summed(B[:, shrunk] ** 2), d[:, shrunk][:, first] * np.exp(2.0 * log_tau)[:, None]
+    Z = numbers.normals(number + 3, part, 3 * sizes.size + groups.size)
+    u = _exponentials(Z[:, : 2 * sizes.size]) / (1.0 + eta)
+    for c in range(0 if fixed else len(B)):
+
+        def density(t, c=c):
+            value = log_prior_tau(t, float(groups.size), prior.tau_scale)
+            return value - 0.5 * (sizes + 1.0) @ np.log(u[c] + squares[c] * math.exp(-2.0 * t))
+
+        item = item_of(np.int64(0), numbers.step(part))
+        log_tau[c] = sliced(density, log_tau[c], numbers.key, item, numbers.more[number][0, c])
+    gammas = 0.5 * summed(Z[:, 2 * sizes.size :] ** 2, np.concatenate([np.arange(sizes.size), groups]))  # of shape (m + 1)/2
+    precision = np.exp(-2.0 * log_tau)[:, None]
+    d[:, shrunk] = np.clip(gammas / (u + squares * precision) * precision, 1e-12, 1e300)[:, groups]
+
+
+def sliced(density, t, key, item, stream, *, stays=False):
+    """A draw from a log density of one variable by a slice sampler at t, which is left as it is where it `stays`."""
+    phase, count, level, lo, hi, at = (DONE if stays else START), 0, 0.0, t, t, t
+    while phase != DONE:
+        phase, count, level, lo, hi, at = slice_step(phase, count, density(at), level, t, lo, hi, at, *key, item, stream)
+    return at
 
 
 def _regularised_ratio(d, inverse):

@@ -10,6 +10,7 @@ import numpy as np
 from numbastats._core.parallel import in_threads, worker_count
 from numbastats.bayes import kernels as k
 from numbastats.bayes.samplers import collapsed, scales
+from numbastats.bayes.samplers.algebra import Sparse, check_determined, normal_matrix, parted
 from numbastats.scalar.shrinkage import item_of
 
 __all__ = ["State", "init", "problem", "step"]
@@ -28,13 +29,16 @@ class State(NamedTuple):
 
 def problem(rows, prior, kind):
     """Rows of numbers in the form of `collapsed`, or those of two classes that have a weight."""
-    X = rows.floats().astype(np.float64, copy=False)
+    X, precisions = rows.columns(), np.array(prior.free)
+    n = X.shape[0]
     if rows.response == "gaussian":
         weights, y = rows.facts[k.WEIGHT], rows.facts[k.OUTCOME]
-        return collapsed.problem(X, y, weights, skip=prior.skip, precision=prior.intercept_precision)
-    weights, offsets = (np.ones(len(X)), np.zeros(len(X))) if rows.response == "probit" else rows.facts[[k.WEIGHT, k.OFFSET]]
+        check_determined(normal_matrix(parted(X, prior.skip)[0], weights), prior)
+        return collapsed.problem(X, y, weights, precisions=precisions)
+    weights, offsets = (np.ones(n), np.zeros(n)) if rows.response == "probit" else rows.facts[[k.WEIGHT, k.OFFSET]]
     some = weights > 0.0
-    return collapsed.Classes(rows.response, X[some], weights[some], offsets[some], prior.skip, prior.intercept_precision)
+    X = X.where(some) if isinstance(X, Sparse) else X[some]
+    return collapsed.Classes(rows.response, X, weights[some], offsets[some], precisions)
 
 
 def init(data, prior, numbers, chains):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,8 @@ from numbastats._core.broadcast import as_host, dtype_of, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy
 from numbastats._core.kinds import device_kind
+from numbastats._core.options import hands_on
+from numbastats.distributions.arguments import StableFitOptions
 from numbastats.distributions.protocol import Distribution
 
 __all__ = ["Landau", "Stable"]
@@ -59,6 +61,47 @@ class Stable(Distribution):
     ):
         self._set(alpha=alpha, beta=beta, loc=loc, scale=scale)
         object.__setattr__(self, "param", choice("param", param, ("S0", "S1")))
+
+    @classmethod
+    @hands_on(stable.fit_many, stable.fit)
+    def fit(  # type: ignore[override]  # it has other options
+        cls, x: Any, method: str = "ml", *, axis: int | None = None, dim: str | None = None, **options: Unpack[StableFitOptions]
+    ) -> Self:
+        """The likeliest distribution, or a batch of them, one for every series, by `numbastats.stable.fit`.
+
+        Parameters
+        ----------
+        x : array_like
+            Data. `axis` runs along the values of a series; the other axes are the batch.
+        method : str
+            As in `numbastats.stable.fit`.
+        axis, dim : optional
+            As for all distributions.
+        **options
+            Of `numbastats.stable.fit`: start, fixed, bounds, weights, param, nan_policy, device.
+
+        Returns
+        -------
+        Stable
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments that are not understood.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When fits end in no maximum.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Stable
+        >>> x = Stable(1.6, 0.2).rvs(500, rng=1)
+        >>> round(Stable.fit(x, "quantile").alpha, 2)
+        1.54
+        """
+        return cls._fitted(cls, x, method=method, axis=axis, dim=dim, **options)
 
     @classmethod
     def _refusals(cls, values):

@@ -3,19 +3,21 @@
 ``prepare``: statistics and cells of every data set. ``starts``: start values. ``insertion``: where a mixture lacks
 a component. ``climb``: from these to an optimum, on the host.
 ``rounds``: the same on a GPU, a pass and a step of all climbs in turn. ``passes``: sums over the observations. ``scores``: log
-densities and responsibilities. ``latent``: climbs and densities of families that have a latent variable. Shared by these:
+densities, responsibilities and labels. ``draws``: from normal
+mixtures. ``latent``: climbs and densities of families that have a latent variable. Shared by these:
 ``parameters`` (the M-step), ``newton`` (derivatives, step, certificate), ``records`` (what kernels pass to each other),
 ``on_host`` (what the host calls).
 """
 
 from numbastats.mixture.kernels import insertion, on_host
 from numbastats.mixture.kernels.climb import ACCELERATE, CLIMB
+from numbastats.mixture.kernels.draws import DRAWS
 from numbastats.mixture.kernels.insertion import INSERTION
 from numbastats.mixture.kernels.latent import LATENT_CLIMBS, LATENT_SCORES, OWN
 from numbastats.mixture.kernels.passes import SUMS, known
 from numbastats.mixture.kernels.prepare import PREPARE
 from numbastats.mixture.kernels.rounds import ADVANCE, ADVANCE_ANY, LATENT_ADVANCE, LATENT_PASSES, PASSES, latent_sums
-from numbastats.mixture.kernels.scores import DENSITY, SCORES, TRANSFORMS
+from numbastats.mixture.kernels.scores import DENSITY, LABELS, SCORES, TRANSFORMS
 from numbastats.mixture.kernels.starts import STARTS
 
 __all__ = [
@@ -24,7 +26,9 @@ __all__ = [
     "ADVANCE_ANY",
     "CLIMB",
     "DENSITY",
+    "DRAWS",
     "INSERTION",
+    "LABELS",
     "LATENT_ADVANCE",
     "LATENT_CLIMBS",
     "LATENT_PASSES",

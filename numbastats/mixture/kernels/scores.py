@@ -1,4 +1,4 @@
-"""``scores``: log sum_k exp(l_k) and responsibilities of given values; ``density``: of values on a GPU, with all around it."""
+"""``scores``: log sum_k exp(l_k) and responsibilities of given values; ``density`` and ``labels``: of values as they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numbastats.mixture.kernels.passes import BLOCK, CHUNK, LN2, LOG2E, ROW, shi
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import exp, exp_neg, log, log1p
 
-__all__ = ["DENSITY", "SCORES", "TRANSFORMS"]
+__all__ = ["DENSITY", "LABELS", "SCORES", "TRANSFORMS"]
 
 
 def scores_cpu(y, c, family, P, out, resp, stats):
@@ -107,13 +107,19 @@ def with_factor(value, by_y, y, by_log, log_y):
     return value if value == value else -math.inf
 
 
+@device_function
+def outside(x, minimum, closed):
+    """Whether x lies outside of the support, or is infinite."""
+    return (abs(x) == math.inf) | (x < minimum) | ((x == minimum) & (closed == 0))
+
+
 @_function
 def log_density(x, transform, base, closed, numbers, P):
     """Log density of one value; numbers: constant, centre, minimum, and the terms of 1, y and log y."""
     constant, c, minimum, add, by_y, by_log = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
     if x != x:
         return x
-    if abs(x) == math.inf or x < minimum or (x == minimum and closed == 0):
+    if outside(x, minimum, closed):
         return -math.inf
     y, log_y = forward(transform, constant, x)
     t2, top, s = fam.deviance(base, y, c), -math.inf, 0.0
@@ -145,4 +151,51 @@ DENSITY = Kernel(
     lambda T: [(T[::1], _i, _i, _i, _i, _f[::1], _f[:, ::1], T[::1])],
     f64_ok="values are computed in double precision and rounded once",
     on_host=False,
+)
+
+
+# --- labels: the largest weighted log density, whatever their sum ----------------------------------------------------------
+
+
+@device_function
+def statistics(x, transform, base, closed, constant, c, minimum):
+    """(y, deviance of y) of a value x, NaN outside of the support, where no comparison holds."""
+    y = forward(transform, constant, math.nan if outside(x, minimum, closed) else x)[0]
+    return y, fam.deviance(base, y, c)
+
+
+def labels_cpu(x, transform, base, closed, numbers, P, out):
+    constant, c, minimum = numbers[0], numbers[1], numbers[2]
+    for task in prange((x.size + CHUNK - 1) // CHUNK):
+        y, t2, top = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+        for q in range(np.int64(task) * CHUNK, min(np.int64(task) * CHUNK + CHUNK, x.size), BLOCK):
+            xb, o = x[q : q + BLOCK], out[q : q + BLOCK]
+            for i in range(xb.size):
+                y[i], t2[i] = statistics(xb[i], transform, base, closed, constant, c, minimum)
+                top[i], o[i] = -math.inf, -1
+            for k in range(P.shape[1]):
+                p0, p1, p2 = P[0, k], P[1, k], P[2, k]
+                for i in range(xb.size):
+                    value = logit(y[i], c, t2[i], p0, p1, p2)
+                    o[i] = k if value > top[i] else o[i]
+                    top[i] = value if value > top[i] else top[i]
+
+
+def labels_cuda(x, transform, base, closed, numbers, P, out):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y, t2 = statistics(x[i], transform, base, closed, numbers[0], numbers[1], numbers[2])
+        top, label = -math.inf, -1
+        for k in range(P.shape[1]):
+            value = logit(y, numbers[1], t2, P[0, k], P[1, k], P[2, k])
+            if value > top:
+                top, label = value, k
+        out[i] = label
+
+
+LABELS = Kernel(
+    "mixture.labels",
+    labels_cpu,
+    labels_cuda,
+    lambda T: [(_f[::1], _i, _i, _i, _f[::1], _f[:, ::1], _i[::1])],
+    dtypes=("float64",),
 )

@@ -1,0 +1,62 @@
+"""Options that functions and methods of distributions hand on, with their types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from numpy.typing import ArrayLike
+
+from numbastats._core.options import Device
+
+__all__ = ["CompareOptions", "FitMethod", "FitOptions", "StableFitOptions", "TableOptions", "Zeros"]
+
+Zeros = Literal["share", "inflated"]
+Param = Literal["S0", "S1"]
+NanPolicy = Literal["raise", "omit"]
+FitMethod = Literal["ml", "lmoments", "moments"]
+
+
+class CompareOptions(TypedDict, total=False):
+    """Options of `fit_many` that `compare_many` has."""
+
+    axis: int | None
+    by: str | Sequence[str] | None
+    dim: str | None
+    weights: ArrayLike | None
+    device: Device
+    workers: Any
+    progress: bool
+
+
+class FitOptions(CompareOptions, total=False):
+    """Options of `fit_many` that the method `fit` of a distribution has."""
+
+    fixed: Mapping[str, float | None] | None
+    zeros: Zeros | None
+    censored: tuple[ArrayLike, ArrayLike] | None
+    truncated: tuple[float | None, float | None] | None
+    method: FitMethod
+
+
+class TableOptions(TypedDict, total=False):
+    """Options of `FrozenDistribution` that the method `table` of a distribution has."""
+
+    accuracy: Literal["double", "full"]
+    degree: Literal[5, 7]
+    tail: float | None
+    device: Device
+    workers: Any
+    quiet: bool
+
+
+class StableFitOptions(TypedDict, total=False):
+    """Options of `numbastats.stable.fit` that `Stable.fit` has."""
+
+    start: ArrayLike | None
+    fixed: Mapping[str, float] | None
+    bounds: Mapping[str, Sequence[float]] | None
+    weights: ArrayLike | None
+    param: Param
+    nan_policy: NanPolicy
+    device: Device
