@@ -171,9 +171,6 @@ class Family:
     def moments(self, m, p):
         """Means and variances of x from the parameters that results have, infinite where these are."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            if self.discrete:
-                size = p if self.latent else {fam.POISSON: math.inf, fam.GEOMETRIC: 1.0}[self.base]
-                return m.copy(), m + m * (m / size)
             if self.name == "reciprocal_inverse_gaussian":
                 return 1.0 / m + 1.0 / p, (1.0 / m + 2.0 / p) / p
             d = self.component(m, np.moveaxis(p, -2, 0) if self.third else p)
@@ -443,26 +440,12 @@ def excess(y, m):
 
 
 def count_base(y):
-    """y log y - y - log y! of counts."""
-    from scipy.special import gammaln
-
-    z = np.maximum(y, 16.0)
-    i = 1.0 / z
-    j = i * i
-    stirling = i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j / 1188))))
-    small = np.clip(y, 1.0, 16.0)
-    near = np.where(y > 0.0, small * np.log(small) - small - gammaln(small + 1.0), 0.0)
-    return np.where(y >= 16.0, -0.5 * np.log(2.0 * math.pi * z) - stirling, near)
+    """y log y - y - log y! of counts: their log probabilities for means that they are themselves."""
+    return np.where(y > 0.0, poisson_base(y, np.maximum(y, 1.0)), 0.0)
 
 
 def poisson_base(y, m):
     """Log probability of the count y for the mean m."""
-    from scipy.special import gammaln
+    from numbastats.distributions import Poisson
 
-    large = y >= 16.0
-    z = np.where(large, y, 16.0)
-    i = 1.0 / z
-    j = i * i
-    stirling = i * (1 / 12 - j * (1 / 360 - j * (1 / 1260 - j * (1 / 1680 - j / 1188))))
-    saddle = -excess(z, m) - 0.5 * np.log(2.0 * math.pi * z) - stirling
-    return np.where(large, saddle, y * np.log(m) - m - gammaln(np.where(large, 1.0, y) + 1.0))
+    return Poisson(m).logpmf(y)
