@@ -517,8 +517,8 @@ def _options_of(options):
     for name, value in others.items():
         if not any(value is unused or (isinstance(value, str | int) and value == unused) for unused in _UNUSED):
             raise ValueError(
-                f"{name}={value!r} goes with families that have passes of their own; mixtures of distributions take "
-                f"{', '.join(_Options._fields)}"
+                f"{name}={value!r} goes with families that have passes of their own; mixtures of other distributions and with "
+                f"constraints take {', '.join(_Options._fields)}"
             )
     o = _Options(**{name: value for name, value in options.items() if name not in others})
     fit_options("newton", "portfolio", o.n_init, o.tol, o.max_iter, None, o.min_sd_ratio, o.min_count, o.criterion, "double")

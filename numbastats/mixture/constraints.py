@@ -74,6 +74,7 @@ def design_of(family, K, x, equal=None, fixed_weights=None):
             raise ValueError(
                 f"equal={name!r} is a free parameter of {len(those)} of {K} components; it takes 'weights' and free parameters "
                 f"of at least two, here of {', '.join(map(repr, free)) or 'none'}"
+                + ("; equal scales of normal components are equal variances" if "scale" in free else "")
             )
     coordinates = []
     for k, part in enumerate(parts):
