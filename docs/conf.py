@@ -40,6 +40,7 @@ myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # sphinx_gallery_conf holds what cannot be pickled
 
+smartquotes = False  # they turn the hyphens of options into dashes
 default_role = "autolink"  # `name` in a docstring becomes a link where there is such a name
 autosummary_generate = True
 autodoc_typehints = "none"  # the sections Parameters and Returns have them
