@@ -125,6 +125,8 @@ class DistributionFit(Result):
         Whether the maximum is inside of the parameters, or the normal limit of Student's t.
     message : str
         How the fit ended, and why a fit that converged has no standard errors.
+    partial : bool
+        Whether values were censored, or some could not be seen.
     """
 
     cls: type[Distribution]
@@ -141,6 +143,7 @@ class DistributionFit(Result):
     status: int
     converged: bool
     message: str
+    partial: bool = False
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
     @property
@@ -213,7 +216,7 @@ class DistributionFit(Result):
         ------
         TypeError, ValueError
             For arguments that are not understood; a fit that did not converge; for "delta" and "profile" one without standard
-            errors; data that are not those of the fit.
+            errors; for "bootstrap" and "profile" one to censored or truncated values; data that are not those of the fit.
 
         Warns
         -----
@@ -269,6 +272,8 @@ class DistributionFits(Result):
         One of the shape of the batch, where the data came in one.
     method : str
         "ml", "lmoments" or "moments".
+    partial : bool
+        Whether values were censored, or some could not be seen.
     """
 
     cls: type[Distribution]
@@ -286,6 +291,7 @@ class DistributionFits(Result):
     free: int
     labels: Any = None
     method: str = "ml"
+    partial: bool = False
 
     def __getitem__(self, name: str) -> Any:
         """One parameter of every series: an array, with the labels of the data where these came from xarray."""
@@ -407,6 +413,7 @@ class DistributionFits(Result):
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
             message=self.message(i),
+            partial=self.partial,
         )
 
 
@@ -825,6 +832,7 @@ def _fitted(s, plan, share, device, workers, shown=None):
         s.keys,
         plan.free,
         s.labels,
+        partial=plan.intervals or (plan.by_likelihood and bool(np.isfinite(plan.values[-2:]).any())),
     )
 
 

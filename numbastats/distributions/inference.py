@@ -289,6 +289,11 @@ def estimated(
         raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
     if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
         raise ValueError(f'method={method!r} does not know of zeros="inflated"; use "delta"')
+    if method != "delta" and found.partial:
+        raise ValueError(
+            f"method={method!r} takes complete values, but those of this fit were censored or truncated, of which its errors would "
+            'not know; use "delta"'
+        )
     if method == "delta":
         return _delta(found, function, level)
     if method == "profile":

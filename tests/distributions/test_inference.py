@@ -217,6 +217,21 @@ def test_fits_that_say_nothing():
     assert 0.0 < light.estimate(lambda d: d.ppf(0.01), "bootstrap", count=99, rng=1).se < 0.3
 
 
+@pytest.mark.parametrize("method", ["bootstrap", "profile"])
+def test_methods_of_complete_values_refuse_others(method):
+    x = ns.distributions.Exponential(2.0).rvs(200, rng=1)
+    ends = np.minimum(x, 2.0), np.where(x < 2.0, x, np.inf)
+    for found in (
+        fit(None, "exponential", censored=ends),
+        fit(x[x < 2.0], "exponential", truncated=(0.0, 2.0)),
+        ns.distributions.fit_many([x[x < 2.0]], "exponential", truncated=(0.0, 2.0)).one(0),
+    ):
+        assert found.partial and found.estimate(lambda d: d.mean()).se > 0.0
+        with pytest.raises(ValueError, match='use "delta"'):
+            found.estimate(lambda d: d.mean(), method, x=x)
+    assert not fit(x, "exponential").partial
+
+
 def test_failures_of_the_bootstrap_are_told():
     x = ns.distributions.NIG(1.0, 0.2, 1.0).rvs(100, rng=2)
     found = fit(x, "nig")
