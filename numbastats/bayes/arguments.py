@@ -320,8 +320,19 @@ def scales_of(groups, labels, p, free):
     return None if (found == np.arange(p)).all() else found
 
 
-def check_free(free, facts, n, options):
-    """Raise unless rows of some weight determine the coefficients that are not shrunk, with numbers also sigma."""
+def check_free(free, facts, n, p, options):
+    """Raise unless rows of some weight determine the coefficients that are not shrunk, with numbers also sigma and tau.
+
+    With a finite intercept_scale the prior mean of the intercept is that of y, one number more that is taken from y: where the
+    columns then fit y exactly, the marginal likelihood of tau grows like tau, and the posterior is improper.
+    """
+    bounded = options.tau is not None or options.slab is not None
+    if options.response == "gaussian" and options.fit_intercept and p >= n - 1 and not bounded:
+        if math.isfinite(options.intercept_scale):
+            raise ValueError(
+                f"intercept_scale={options.intercept_scale!r} with {p} columns of {n} rows: they fit y exactly, and the posterior of "
+                "tau is improper; leave intercept_scale out, which makes it infinite, or pass slab="
+            )
     k = len(free) + int(options.fit_intercept)
     weights = np.ones(n) if facts is None or not free else np.broadcast_to(facts[0], n)
     if free and (weights > 0.0).sum() <= k:

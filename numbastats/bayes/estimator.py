@@ -104,7 +104,7 @@ class _Regression(Estimator, Options):
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
         storage = storage_by_size(facts) if storage is None else storage
         free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
-        arguments.check_free(free, found.facts, facts.n, options)
+        arguments.check_free(free, found.facts, facts.n, facts.p, options)
         shared = arguments.scales_of(self.groups, names, facts.p, free)
         units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize, unpenalized=free)
         units = units._replace(level=found.level, size=found.size)

@@ -291,8 +291,8 @@ def estimated(
         raise ValueError(f'method={method!r} does not know of zeros="inflated"; use "delta"')
     if method != "delta" and found.partial:
         raise ValueError(
-            f"method={method!r} takes complete values, but those of this fit were censored or truncated, of which its errors would "
-            'not know; use "delta"'
+            f"method={method!r} takes complete values, but those of this fit were censored or truncated, which its errors would "
+            'leave out; use "delta"'
         )
     if method == "delta":
         return _delta(found, function, level)

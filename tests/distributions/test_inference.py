@@ -219,7 +219,7 @@ def test_fits_that_say_nothing():
 
 @pytest.mark.parametrize("method", ["bootstrap", "profile"])
 def test_methods_of_complete_values_refuse_others(method):
-    x = ns.distributions.Exponential(2.0).rvs(200, rng=1)
+    x = ns.distributions.Exponential(scale=2.0).rvs(200, rng=1)
     ends = np.minimum(x, 2.0), np.where(x < 2.0, x, np.inf)
     for found in (
         fit(None, "exponential", censored=ends),
