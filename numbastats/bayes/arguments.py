@@ -330,8 +330,8 @@ def check_free(free, facts, n, p, options):
     if options.response == "gaussian" and options.fit_intercept and p >= n - 1 and not bounded:
         if math.isfinite(options.intercept_scale):
             raise ValueError(
-                f"intercept_scale={options.intercept_scale!r} with {p} columns of {n} rows, which fit y exactly: the posterior of tau "
-                "is improper; leave intercept_scale out, which makes it infinite, or pass slab="
+                f"intercept_scale={options.intercept_scale!r} with {p} columns of {n} rows, which fit y exactly: the posterior "
+                "of tau is improper; leave intercept_scale out, which makes it infinite, or pass slab="
             )
     k = len(free) + int(options.fit_intercept)
     weights = np.ones(n) if facts is None or not free else np.broadcast_to(facts[0], n)
