@@ -897,7 +897,9 @@ class HorseshoeRegression(_Regression):
     >>> import numpy as np, numbastats as ns
     >>> rng = np.random.default_rng(1)
     >>> X = rng.standard_normal((200, 6))
-    >>> model = ns.bayes.HorseshoeRegression(rng=1).fit(X, 10.0 + 3.0 * X[:, 0] + rng.standard_normal(200))
+    >>> model = ns.bayes.HorseshoeRegression(rng=1).fit(
+    ...     X, 10.0 + 3.0 * X[:, 0] + rng.standard_normal(200)
+    ... )
     >>> model.coef_.round().astype(int).tolist(), round(model.intercept_)
     ([3, 0, 0, 0, 0, 0], 10)
     >>> round(float(np.exp(model.draws_["log_sigma"]).mean()), 1)
@@ -907,14 +909,19 @@ class HorseshoeRegression(_Regression):
 
     >>> [round(float(v[0]), 1) for v in model.predict([[1.0, 0, 0, 0, 0, 0]], interval=0.9)]
     [13.0, 12.9, 13.2]
-    >>> [round(float(v[0]), 1) for v in model.predict([[1.0, 0, 0, 0, 0, 0]], interval=0.9, kind="outcome")]
+    >>> [
+    ...     round(float(v[0]), 1)
+    ...     for v in model.predict([[1.0, 0, 0, 0, 0, 0]], interval=0.9, kind="outcome")
+    ... ]
     [13.0, 11.3, 14.8]
 
     Counts, of exposures that differ:
 
     >>> exposure = rng.uniform(1.0, 5.0, 200)
     >>> counts = rng.poisson(exposure * np.exp(1.0 + X[:, 1]))
-    >>> model = ns.bayes.HorseshoeRegression(response="poisson", rng=1).fit(X, counts, offset=np.log(exposure))
+    >>> model = ns.bayes.HorseshoeRegression(response="poisson", rng=1).fit(
+    ...     X, counts, offset=np.log(exposure)
+    ... )
     >>> model.coef_.round().astype(int).tolist()
     [0, 1, 0, 0, 0, 0]
     """

@@ -120,10 +120,14 @@ def define(
     --------
     >>> import math
     >>> import numbastats as ns
-    >>> def logpdf(z, a):  # of log incomes, D. G. Champernowne, Econometrica 20 (1952): like 1/(cosh z + cos a)
+    >>> # of log incomes, D. G. Champernowne, Econometrica 20 (1952): 1/(cosh z + cos a)
+    >>> def logpdf(z, a):
     ...     e = math.exp(-abs(z))
-    ...     return math.log(math.sin(a) / a) - abs(z) - math.log(1.0 + 2.0 * math.cos(a) * e + e * e)
-    >>> Champernowne = ns.distributions.define("Champernowne", logpdf, {"a": (0.0, math.pi)})
+    ...     d = 1.0 + 2.0 * math.cos(a) * e + e * e
+    ...     return math.log(math.sin(a) / a) - abs(z) - math.log(d)
+    >>> Champernowne = ns.distributions.define(
+    ...     "Champernowne", logpdf, {"a": (0.0, math.pi)}
+    ... )
     >>> d = Champernowne(2.0, scale=0.5)
     >>> float(d.cdf(0.0).round(12)), float(d.ppf(0.99).round(6))
     (0.5, 1.91296)

@@ -238,7 +238,8 @@ class DistributionFit(Result):
         >>> import numbastats as ns
         >>> returns = ns.distributions.StudentT(5.0, scale=0.01).rvs(1000, rng=1)
         >>> found = ns.distributions.fit(returns, "student_t")
-        >>> found.estimate(lambda d: -d.ppf(0.01))  # value at risk: the loss that 1 % of days exceed
+        >>> # value at risk: the loss that 1 % of days exceed
+        >>> found.estimate(lambda d: -d.ppf(0.01))
         Estimate: method 'delta', level 0.95, ok
             value          se      lower      upper
         0.0320782  0.00153404  0.0290716  0.0350849

@@ -477,7 +477,13 @@ def compare_many(
     --------
     >>> import numpy as np
     >>> from numbastats import distributions as D
-    >>> x = np.stack([D.Gamma(3.0).rvs(500, rng=1), D.Lognormal(1.0).rvs(500, rng=2), D.Normal(0.0).rvs(500, rng=3)])
+    >>> x = np.stack(
+    ...     [
+    ...         D.Gamma(3.0).rvs(500, rng=1),
+    ...         D.Lognormal(1.0).rvs(500, rng=2),
+    ...         D.Normal(0.0).rvs(500, rng=3),
+    ...     ]
+    ... )
     >>> D.compare_many(x, ["normal", "gamma", "lognormal"]).best.tolist()
     ['gamma', 'lognormal', 'normal']
     """

@@ -142,7 +142,8 @@ def lmoments(x: Any, *, axis: int | None = None, dim: str | None = None, count: 
     LMoments: 5 values
     n_values  l_1  l_2       t_3       t_4
            5  3.4  1.4  0.285714  0.285714
-    >>> rain = ns.random.gamma(2.0, 3.0, size=(40, 5, 6), rng=1)  # years, latitudes, longitudes
+    >>> shape = 40, 5, 6  # years, latitudes, longitudes
+    >>> rain = ns.random.gamma(2.0, 3.0, size=shape, rng=1)
     >>> ns.distributions.lmoments(rain, axis=0).skewness.shape
     (5, 6)
     """

@@ -112,7 +112,8 @@ def standardise(
     >>> z = ns.distributions.standardise(rain, axis=0)
     >>> z.shape, bool(abs(z.mean()) < 0.05)
     ((40, 3), True)
-    >>> z = ns.distributions.standardise(rain, axis=0, calibration=slice(0, 30))  # the first 30 years
+    >>> thirty = slice(0, 30)  # years, the first
+    >>> z = ns.distributions.standardise(rain, axis=0, calibration=thirty)
     >>> abs(z[:30].mean(axis=0)).max() < 0.05 < abs(z[30:].mean(axis=0)).max()
     np.True_
     """

@@ -553,7 +553,10 @@ def plugin_matrix(
     >>> from numbastats.kde import bandwidth
     >>> x = ns.random.normal(size=(500, 2), rng=1) * [1.0, 10.0]
     >>> H = bandwidth.plugin_matrix(x, "gaussian")
-    >>> bool(0.5 < H[0, 0] / bandwidth.eq9(x, "gaussian") ** 2 < 1.5), bool(50 < H[1, 1] / H[0, 0] < 200)
+    >>> (
+    ...     bool(0.5 < H[0, 0] / bandwidth.eq9(x, "gaussian") ** 2 < 1.5),
+    ...     bool(50 < H[1, 1] / H[0, 0] < 200),
+    ... )
     (True, True)
     """
     return _matrix("plugin-matrix", plugin_whitened, samples, kernel, weights)

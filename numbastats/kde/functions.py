@@ -665,7 +665,9 @@ def regular_axes(
     Examples
     --------
     >>> import numpy as np, numbastats as ns
-    >>> axes = ns.kde.regular_axes(np.array([[0.0, 0.0], [1.0, 3.0]]), shape=5, h=0.5, sigma="identity")
+    >>> axes = ns.kde.regular_axes(
+    ...     np.array([[0.0, 0.0], [1.0, 3.0]]), shape=5, h=0.5, sigma="identity"
+    ... )
     >>> axes[0]
     array([-0.5,  0. ,  0.5,  1. ,  1.5])
     """

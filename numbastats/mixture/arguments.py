@@ -42,7 +42,7 @@ __all__ = [
     "Seed",
     "Starts",
     "Status",
-    "TestOptions",
+    "RatioOptions",
     "Values",
     "arrange",
     "column",
@@ -72,7 +72,7 @@ Precision = Literal["double", "mixed", "single"]
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 
-class TestOptions(TypedDict, total=False):
+class RatioOptions(TypedDict, total=False):
     """Options of `fit_many` that `likelihood_ratio` has."""
 
     n_init: int | None
@@ -91,7 +91,7 @@ class TestOptions(TypedDict, total=False):
     fixed_weights: ArrayLike | None
 
 
-class FitOptions(TestOptions, total=False):
+class FitOptions(RatioOptions, total=False):
     """Options of `fit_many` that `fit` has."""
 
     init_params: ArrayLike | None

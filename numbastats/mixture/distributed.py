@@ -66,11 +66,21 @@ def partial_stats(
     Examples
     --------
     >>> import numpy as np, numbastats as ns
-    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 40_000, family="inverse_gaussian", rng=1)
-    >>> now, family = (np.array([0.5, 0.5]), np.array([1.0, 4.0]), np.array([10.0, 1.0])), "inverse_gaussian"
+    >>> x = ns.mixture.rvs(
+    ...     [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 40_000, family="inverse_gaussian", rng=1
+    ... )
+    >>> now, family = (
+    ...     (np.array([0.5, 0.5]), np.array([1.0, 4.0]), np.array([10.0, 1.0])),
+    ...     "inverse_gaussian",
+    ... )
     >>> for _ in range(40):
-    ...     sums = [ns.mixture.partial_stats(part, *now, family=family) for part in np.split(x, 4)]
-    ...     *now, loglik = ns.mixture.em_update(ns.mixture.combine(sums), *now, family=family)
+    ...     sums = [
+    ...         ns.mixture.partial_stats(part, *now, family=family)
+    ...         for part in np.split(x, 4)
+    ...     ]
+    ...     *now, loglik = ns.mixture.em_update(
+    ...         ns.mixture.combine(sums), *now, family=family
+    ...     )
     >>> now[1].round(1)
     array([1., 3.])
     """

@@ -26,10 +26,10 @@ from numbastats.mixture.arguments import (
     Method,
     OneOptions,
     Precision,
+    RatioOptions,
     Seed,
     Starts,
     Status,
-    TestOptions,
     explicit_starts,
     fit_options,
     flatten,
@@ -249,7 +249,11 @@ def fit_many(  # noqa: PLR0913
     --------
     >>> import numpy as np, numbastats as ns
     >>> rng = np.random.default_rng(1)
-    >>> x = np.where(rng.random((3, 500)) < 0.3, rng.wald(1.0, 30.0, (3, 500)), rng.wald(3.0, 0.2, (3, 500)))
+    >>> x = np.where(
+    ...     rng.random((3, 500)) < 0.3,
+    ...     rng.wald(1.0, 30.0, (3, 500)),
+    ...     rng.wald(3.0, 0.2, (3, 500)),
+    ... )
     >>> fits = ns.mixture.fit_many(x, 2, family="inverse_gaussian", rng=0)
     >>> fits.status.tolist(), fits.weights[:, 0].round(1).tolist()
     ([0, 0, 0], [0.3, 0.3, 0.3])
@@ -412,7 +416,11 @@ def fit(
     (2, [-2.0, 3.0])
     >>> x = np.concatenate([rng.normal(0, 1, 400), rng.uniform(-10, 10, 100)])
     >>> result = ns.mixture.fit(x, 2, family=["normal", "uniform"], rng=0)
-    >>> result.weights.round(1).tolist(), result.parameters["scale"].round().tolist(), result.status
+    >>> (
+    ...     result.weights.round(1).tolist(),
+    ...     result.parameters["scale"].round().tolist(),
+    ...     result.status,
+    ... )
     ([0.8, 0.2], [1.0, 20.0], 0)
     >>> x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(2, 1, 300)])
     >>> result = ns.mixture.fit(x, 2, family="normal", equal="scale", rng=0)
@@ -440,7 +448,13 @@ def _with_one_more(data, K, options):
 
 @hands_on(fit_many, instead={"weights": "with them a draw has no size; pass repeated values"})
 def likelihood_ratio(
-    x: ArrayLike, n_components: int, *, family: Family = None, n_boot: int = 199, rng: Seed = None, **options: Unpack[TestOptions]
+    x: ArrayLike,
+    n_components: int,
+    *,
+    family: Family = None,
+    n_boot: int = 199,
+    rng: Seed = None,
+    **options: Unpack[RatioOptions],
 ) -> LikelihoodRatio:
     """Test K components against K + 1 by the parametric bootstrap of the likelihood ratio.
 

@@ -110,7 +110,8 @@ def logpdf(
     Examples
     --------
     >>> import numbastats as ns
-    >>> round(float(ns.mixture.logpdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
+    >>> at = 0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2]
+    >>> round(float(ns.mixture.logpdf(*at, family="inverse_gaussian")), 6)
     -1.17617
     """
     return _density(x, weights, centres, params, family, True, device, workers)
@@ -157,7 +158,8 @@ def pdf(
     Examples
     --------
     >>> import numbastats as ns
-    >>> round(float(ns.mixture.pdf(0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
+    >>> at = 0.5, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2]
+    >>> round(float(ns.mixture.pdf(*at, family="inverse_gaussian")), 6)
     0.308458
     """
     return _density(x, weights, centres, params, family, False, device, workers)
@@ -205,7 +207,8 @@ def responsibilities(
     Examples
     --------
     >>> import numbastats as ns
-    >>> ns.mixture.responsibilities([0.2, 1.0], [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian").round(3).tolist()
+    >>> at = [0.2, 1.0], [0.3, 0.7], [1.0, 3.0], [30.0, 0.2]
+    >>> ns.mixture.responsibilities(*at, family="inverse_gaussian").round(3).tolist()
     [[0.0, 1.0], [0.846, 0.154]]
     """
     family, par = mixture_of(weights, centres, params, family)
@@ -257,7 +260,8 @@ def cdf(
     Examples
     --------
     >>> import numbastats as ns
-    >>> round(float(ns.mixture.cdf(1.0, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 6)
+    >>> at = 1.0, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2]
+    >>> round(float(ns.mixture.cdf(*at, family="inverse_gaussian")), 6)
     0.649145
     """
     family, par = mixture_of(weights, centres, params, family)
@@ -357,7 +361,8 @@ def ppf(
     Examples
     --------
     >>> import numbastats as ns
-    >>> round(float(ns.mixture.ppf(0.649145, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], family="inverse_gaussian")), 4)
+    >>> at = 0.649145, [0.3, 0.7], [1.0, 3.0], [30.0, 0.2]
+    >>> round(float(ns.mixture.ppf(*at, family="inverse_gaussian")), 4)
     1.0
     """
     return _quantiles("ppf", q, weights, centres, params, family)
@@ -439,7 +444,9 @@ def rvs(
     Examples
     --------
     >>> import numbastats as ns
-    >>> x = ns.mixture.rvs([0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 100_000, family="inverse_gaussian", rng=1)
+    >>> x = ns.mixture.rvs(
+    ...     [0.3, 0.7], [1.0, 3.0], [30.0, 0.2], 100_000, family="inverse_gaussian", rng=1
+    ... )
     >>> bool(abs(x.mean() - 2.4) < 0.2)
     True
     """

@@ -78,7 +78,9 @@ def bulkem(
     --------
     >>> import numpy as np, numbastats as ns
     >>> rng = np.random.default_rng(3)
-    >>> x = np.where(rng.random(2000) < 0.3, rng.wald(1.0, 30.0, 2000), rng.wald(3.0, 0.2, 2000))
+    >>> x = np.where(
+    ...     rng.random(2000) < 0.3, rng.wald(1.0, 30.0, 2000), rng.wald(3.0, 0.2, 2000)
+    ... )
     >>> best = ns.mixture.bulkem([x], random_inits=10, rng=1)[0]
     >>> sorted(best["alpha"].round(1).tolist())
     [0.3, 0.7]

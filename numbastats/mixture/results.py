@@ -124,7 +124,11 @@ class MixtureDistribution:
         --------
         >>> import numbastats as ns
         >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
-        >>> round(float(fit.pdf(3.0)), 6), round(float(fit.cdf(3.0)), 6), round(float(fit.ppf(0.5)), 6)
+        >>> (
+        ...     round(float(fit.pdf(3.0)), 6),
+        ...     round(float(fit.cdf(3.0)), 6),
+        ...     round(float(fit.ppf(0.5)), 6),
+        ... )
         (0.122626, 0.632121, 2.079442)
         """
         return self._of("pdf", x, **self._place(device, workers))
@@ -231,7 +235,12 @@ class MixtureDistribution:
         --------
         >>> import numbastats as ns
         >>> fit = ns.mixture.fit([1.0, 2.0, 6.0], 1, family="exponential")
-        >>> round(fit.mean(), 6), round(fit.std(), 6), round(fit.median(), 6), fit.interval(0.5)[1].round(6).item()
+        >>> (
+        ...     round(fit.mean(), 6),
+        ...     round(fit.std(), 6),
+        ...     round(fit.median(), 6),
+        ...     fit.interval(0.5)[1].round(6).item(),
+        ... )
         (3.0, 3.0, 2.079442, 4.158883)
         """
         return self._moments()[0]
@@ -687,9 +696,15 @@ class ComponentsBatch(Result, _Sets):
     --------
     >>> import numpy as np, numbastats as ns
     >>> rng = np.random.default_rng(1)
-    >>> x = np.concatenate([rng.logistic(-2, 0.6, (3, 300)), rng.logistic(3, 0.4, (3, 200))], axis=1)
+    >>> x = np.concatenate(
+    ...     [rng.logistic(-2, 0.6, (3, 300)), rng.logistic(3, 0.4, (3, 200))], axis=1
+    ... )
     >>> fits = ns.mixture.fit_many(x, 2, family="logistic", rng=0)
-    >>> fits.status.tolist(), fits.weights[:, 0].round(1).tolist(), fits.parameters["loc"].round().tolist()
+    >>> (
+    ...     fits.status.tolist(),
+    ...     fits.weights[:, 0].round(1).tolist(),
+    ...     fits.parameters["loc"].round().tolist(),
+    ... )
     ([0, 0, 0], [0.6, 0.6, 0.6], [[-2.0, 3.0], [-2.0, 3.0], [-2.0, 3.0]])
     """
 

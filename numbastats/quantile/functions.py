@@ -393,7 +393,10 @@ def recycle(
     --------
     >>> import numpy as np, numbastats as ns
     >>> z = ns.random.normal(size=(5, 2), rng=1)
-    >>> targets = [ns.distributions.student_t(4.0), ns.distributions.hyperbolic(1.5, 0.3, 1.0)]
+    >>> targets = [
+    ...     ns.distributions.student_t(4.0),
+    ...     ns.distributions.hyperbolic(1.5, 0.3, 1.0),
+    ... ]
     >>> x = ns.quantile.recycle(z, "normal", targets)
     >>> bool((np.argsort(x, axis=0) == np.argsort(z, axis=0)).all())
     True

@@ -120,7 +120,9 @@ def recycle_ode(
     >>> import math, numbastats as ns
     >>> n = 4.0
     >>> gamma = ns.quantile.StudentSeries(n).coefficients[0]
-    >>> Q = ns.quantile.recycle_ode("normal", lambda x: (1 + 1 / n) * x / (1 + x * x / n), 0.0, gamma, (0.0, 3.0))
+    >>> Q = ns.quantile.recycle_ode(
+    ...     "normal", lambda x: (1 + 1 / n) * x / (1 + x * x / n), 0.0, gamma, (0.0, 3.0)
+    ... )
     >>> float(Q(2.0).round(6))
     2.869309
     """

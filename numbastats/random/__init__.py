@@ -44,7 +44,10 @@ rows are drawn in one go, others row by row.
 
 >>> import numpy as np, numbastats as ns
 >>> whole = ns.random.normal(size=(10, 3), rng=1)
->>> blocks = [ns.random.normal(size=(hi - lo, 3), rng=1, offset=3 * lo) for lo, hi in ((0, 4), (4, 5), (5, 10))]
+>>> blocks = [
+...     ns.random.normal(size=(hi - lo, 3), rng=1, offset=3 * lo)
+...     for lo, hi in ((0, 4), (4, 5), (5, 10))
+... ]
 >>> bool((np.concatenate(blocks) == whole).all())
 True
 """

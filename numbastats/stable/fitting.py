@@ -140,7 +140,10 @@ def fit(  # noqa: PLR0913
     >>> import numbastats as ns
     >>> x = ns.stable.rvs(1.6, 0.4, loc=3.0, scale=2.0, size=2000, rng=1)
     >>> found = ns.stable.fit(x)
-    >>> found.converged, bool((abs(found.params - [1.6, 0.4, 3.0, 2.0]) < 4 * found.se).all())
+    >>> (
+    ...     found.converged,
+    ...     bool((abs(found.params - [1.6, 0.4, 3.0, 2.0]) < 4 * found.se).all()),
+    ... )
     (True, True)
     """
     problem = problem_of(x, method, start, fixed, bounds, weights, param, se, nan_policy, callback)
@@ -392,7 +395,8 @@ def fisher_information(alpha: float, beta: float, scale: float = 1.0) -> NDArray
     Examples
     --------
     >>> import numbastats as ns
-    >>> ns.stable.fisher_information(1.0, 0.0).diagonal()[2:].round(6).tolist()  # Cauchy: 1/2
+    >>> cauchy = ns.stable.fisher_information(1.0, 0.0).diagonal()[2:]  # 1/2
+    >>> cauchy.round(6).tolist()
     [0.5, 0.5]
     """
     check_regular(alpha, beta, scale)

@@ -10,7 +10,7 @@ The formulas are functions of the standard form, z = (x - loc)/scale, that compi
 ...     c = gamma.constants(shape)
 ...     total = 0.0
 ...     for value in x:
-...         total += gamma.logpdf(value/scale, c) - math.log(scale)
+...         total += gamma.logpdf(value / scale, c) - math.log(scale)
 ...     return total
 >>> import numpy as np
 >>> round(log_likelihood(np.array([1.0, 2.0, 4.0]), 2.0, 1.5), 6)

@@ -99,7 +99,9 @@ class Binomial(Counts):
     >>> d = ns.distributions.Binomial(10, 0.3)
     >>> float(d.cdf(2).round(6)), d.pmf([0, 3]).round(6), float(d.ppf(0.9))
     (0.382783, array([0.028248, 0.266828]), 5.0)
-    >>> round(ns.distributions.fit([3, 1, 4, 2], "binomial", fixed={"n": 10}).params["p"], 6)
+    >>> round(
+    ...     ns.distributions.fit([3, 1, 4, 2], "binomial", fixed={"n": 10}).params["p"], 6
+    ... )
     0.25
     """
 

@@ -66,7 +66,10 @@ class Frechet(Distribution):
     Examples
     --------
     >>> from numbastats.distributions import GEV, Frechet
-    >>> float(Frechet(4.0, scale=40.0).isf(0.01).round(4)), float(GEV(0.25, 40.0, 10.0).isf(0.01).round(4))
+    >>> (
+    ...     float(Frechet(4.0, scale=40.0).isf(0.01).round(4)),
+    ...     float(GEV(0.25, 40.0, 10.0).isf(0.01).round(4)),
+    ... )
     (126.3324, 126.3324)
     """
 

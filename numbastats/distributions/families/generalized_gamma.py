@@ -144,7 +144,10 @@ class GeneralizedGamma(Distribution):
     Examples
     --------
     >>> from numbastats.distributions import GeneralizedGamma, Weibull
-    >>> float(GeneralizedGamma(1.0, 1.7).sf(2.0).round(8)), float(Weibull(1.7).sf(2.0).round(8))
+    >>> (
+    ...     float(GeneralizedGamma(1.0, 1.7).sf(2.0).round(8)),
+    ...     float(Weibull(1.7).sf(2.0).round(8)),
+    ... )
     (0.03881263, 0.03881263)
     """
 

@@ -93,7 +93,8 @@ class Gumbel(Distribution):
     Examples
     --------
     >>> from numbastats.distributions import Gumbel
-    >>> float(Gumbel(30.0, 5.0).isf(0.01).round(4))  # the level that a year exceeds with a probability of 1 %
+    >>> # the level that a year exceeds with a probability of 1 %
+    >>> float(Gumbel(30.0, 5.0).isf(0.01).round(4))
     53.0007
     """
 

@@ -64,7 +64,8 @@ class Rayleigh(Distribution):
     Examples
     --------
     >>> from numbastats.distributions import Rayleigh
-    >>> float(Rayleigh(scale=2.0).isf(0.01).round(6))  # the height that one wave in a hundred exceeds
+    >>> # the height that one wave in a hundred exceeds
+    >>> float(Rayleigh(scale=2.0).isf(0.01).round(6))
     6.069709
     """
 
