@@ -1,10 +1,13 @@
 """Read the built documentation: top bar, sidebars, links between its pages, pictures at the heads, width of code.
 
-    python docs/check_site.py FOLDER
+    python docs/check_site.py FOLDER [SCREENSHOTS]
 
-Ends with the number of pages and links that were looked at, or with all that is wrong.
+Ends with the number of pages and links that were looked at, or with all that is wrong. With a folder for them, screenshots of six
+pages are put there, where a browser is found.
 """
 
+import shutil
+import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +16,8 @@ from urllib.parse import unquote, urlsplit
 TOP = ["Get started", "User guide", "Gallery", "API", "Benchmarks"]
 WITHOUT_SIDEBAR = {"index.html", "search.html", "genindex.html", "py-modindex.html"}
 TIMES = "sg_execution_times.html"  # of the gallery, in no section
+BROWSERS = "chromium", "chromium-browser", "google-chrome"
+SHOWN = "index", "start", "value_at_risk", "subpackages/kde", "api/numbastats.distributions", "measured"
 WIDTH = 88  # of code, in characters: what the column of text shows
 
 
@@ -64,6 +69,24 @@ class Page(HTMLParser):
             self._word += data
 
 
+def screenshots(root, folder):
+    """Pictures of six pages as a window of 1400 x 1000 shows them."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        print(f"no screenshots: none of {', '.join(BROWSERS)} is on this machine")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in SHOWN:
+        picture = folder / f"{name.replace('/', '_')}.png"
+        picture.unlink(missing_ok=True)
+        command = [browser, "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,1000"]
+        url = (root / f"{name}.html").as_uri()
+        subprocess.run([*command, f"--screenshot={picture}", url], capture_output=True, timeout=120)
+        if not picture.exists() or picture.stat().st_size < 20_000:
+            sys.exit(f"{browser} made no picture of {name}.html, or one of nothing")
+    print(f"{len(SHOWN)} screenshots in {folder}")
+
+
 def main():
     """Every page."""
     root = Path(sys.argv[1]).resolve()
@@ -93,6 +116,8 @@ def main():
     if not pages or wrong:
         sys.exit("\n".join(dict.fromkeys(wrong)) or f"no pages in {root}")
     print(f"{len(pages)} pages, {links} links")
+    if len(sys.argv) > 2:
+        screenshots(root, Path(sys.argv[2]).resolve())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Compile every registered CUDA kernel to PTX with neither a GPU nor a driver, and judge the machine code.
 
-    python tests/ptx_gate.py [--write] [NAME ...]
+    python tests/ptx_gate.py [--write] [--all] [NAME ...]
 
 Run with an interpreter that has numba-cuda[cu13] (and nvidia-cuda-nvcc for machine code), simulator off. Prints one line per
 kernel variant and, last, a JSON summary; exit status 1 on any failure. With names only the kernels that match are compiled, and
@@ -10,8 +10,9 @@ Code with more than arithmetic is also translated for the second architecture.
 A float32 variant may hold no double-precision instruction unless its kernel is registered with ``f64_ok="reason"``.
 Spills are allowed only up to SPILL_BUDGET bytes per kernel, stack frames only to kernels in FRAMES, quotients and square roots
 of less than full precision nowhere.
-asv_benchmarks/SASS.md has what ptxas made of each kernel. A figure that is worse by more than a tenth fails until the table is
-renewed: ``--write`` does it, for the kernels that were compiled; the commit says why.
+asv_benchmarks/SASS.md has what ptxas made of each kernel, and a hash of its sources, the compilers and this script: kernels that
+the table has of the same hash are compiled with ``--all`` only. A figure that is worse by more than a tenth fails until the
+table is renewed: ``--write`` does it, for kernels that were compiled without a failure; the commit says why.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import gc
+import hashlib
 import importlib
+import importlib.metadata
 import json
 import pkgutil
 import re
@@ -108,9 +111,18 @@ def read_table():
     text = TABLE.read_text(encoding="utf-8")
     rows = {}
     for line in re.findall(r"^\| (\S+\.\S+ .*) \|$", text, re.M):
-        name, dtype, registers, _warps, *others = line.split(" | ")
-        rows[name, dtype] = dict(zip(COLUMNS, map(int, (registers, *others)), strict=True))
+        name, dtype, registers, _warps, *others, made_of = line.split(" | ")
+        rows[name, dtype] = dict(zip(COLUMNS, map(int, (registers, *others)), strict=True)) | {"made of": made_of}
     return rows, re.search(r"ptxas (\S+)", text)[1]
+
+
+def made_of(kernel, version):
+    """Hash of the files that a kernel's code depends on, of the compilers' versions and of this script."""
+    from numbastats._core.sources import TREE
+
+    files = [Path(__file__), *(Path(TREE.stamps[module][0]) for module in sorted(kernel.closure()))]
+    compilers = [importlib.metadata.version("numba"), importlib.metadata.version("numba-cuda"), str(version)]
+    return hashlib.sha256(b"".join([*map(str.encode, compilers), *(f.read_bytes() for f in files)])).hexdigest()[:12]
 
 
 def write_table(rows, version):
@@ -121,13 +133,13 @@ def write_table(rows, version):
         f"Written by `python tests/ptx_gate.py --write`: what numba-cuda and ptxas {version} make of every kernel for",
         "sm_90, without a GPU. Of several argument types of a kernel the largest figures. Bytes of the stack frame, spills",
         "and shared memory; warps of a multiprocessor, of 64, that the registers allow; double-precision and all instructions",
-        "of the machine code, each counted once, however often a loop runs.",
+        "of the machine code, each counted once, however often a loop runs; a hash of the sources and compilers.",
         "",
-        "| kernel | type | registers | warps | stack frame | spilled | shared | f64 | instructions |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| kernel | type | registers | warps | stack frame | spilled | shared | f64 | instructions | made of |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for (name, dtype), row in sorted(rows.items()):
-        registers, *others = (row[c] for c in COLUMNS)
+        registers, *others = (row[c] for c in (*COLUMNS, "made of"))
         lines.append("| " + " | ".join(map(str, (name, dtype, registers, warps(registers), *others))) + " |")
     TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -141,8 +153,8 @@ def compared(found, version):
         if key not in table:
             worse.append(f"{' '.join(key)} is not in SASS.md: python tests/ptx_gate.py --write {key[0]}")
             continue
-        for column, value in row.items():
-            if value > factor * table[key][column]:
+        for column in COLUMNS:
+            if (value := row[column]) > factor * table[key][column]:
                 worse.append(
                     f"{' '.join(key)}: {column} {table[key][column]} -> {value}; if that must be, --write renews SASS.md"
                 )
@@ -165,6 +177,7 @@ def main():
     """Compile and judge all kernels, or some."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="renew asv_benchmarks/SASS.md")
+    parser.add_argument("--all", action="store_true", help="also kernels that the table has of the same sources")
     parser.add_argument("names", nargs="*", default=["*"], help="kernels, as patterns")
     given = parser.parse_args()
     import numbastats
@@ -178,6 +191,10 @@ def main():
         version = re.search(r"V([\d.]+)", subprocess.run([ptxas, "--version"], capture_output=True, text=True).stdout)[1]
     named = given.names != ["*"]  # without names those kernels whose loops and formulas no other one includes
     chosen = [k for k in REGISTRY.values() if (named or k.gated) and any(fnmatch.fnmatch(k.name, n) for n in given.names)]
+    table, states = read_table()[0], {k.name: made_of(k, version) for k in chosen}
+    known = {k.name: {row["made of"] for (name, _), row in table.items() if name == k.name} for k in chosen}
+    unchanged = [k for k in chosen if not (named or given.all) and known[k.name] == {states[k.name]}]
+    chosen = [k for k in chosen if k not in unchanged]
     gc.disable()  # it walks the live objects of the compiler again and again
     libraries = recorded_libraries()
     numba.cuda.dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=ARCHITECTURES[0])
@@ -215,7 +232,7 @@ def main():
                 text = f"{label:60s} {len(ptx):7d} bytes {f64:4d} .f64"
                 if ptxas and first:
                     row, largest = inspect(ptxas, ptx, cc), found.setdefault((kernel.name, dtype), dict.fromkeys(COLUMNS, 0))
-                    largest |= {c: max(v, largest[c]) for c, v in row.items()}
+                    largest |= {c: max(v, largest[c]) for c, v in row.items()} | {"made of": states[kernel.name]}
                     if row["stack frame"] and not any(fnmatch.fnmatch(kernel.name, pattern) for pattern in FRAMES):
                         failures.append(f"{label}: a stack frame of {row['stack frame']} bytes, for which FRAMES has no reason")
                     if row["spilled"] > SPILL_BUDGET.get(kernel.name, 0):
@@ -225,12 +242,14 @@ def main():
                 if not re.search(SPECIAL, ptx):
                     break
     if given.write and found:
-        write_table(found if given.names == ["*"] else read_table()[0] | found, version)
+        there = {k.name for k in REGISTRY.values()}
+        good = {key: row for key, row in found.items() if not any(f.startswith(f"{key[0]} ") for f in failures)}
+        write_table({key: row for key, row in table.items() if key[0] in there} | good, version)
     elif found:
         failures += compared(found, version)
-    summary = dict(variants=variants, kernels=len(chosen), ptxas=bool(ptxas), double_in_float32=doubles, failures=failures)
-    print(json.dumps(summary))
-    return 1 if failures or not variants else 0
+    counts = dict(variants=variants, kernels=len(chosen), unchanged=len(unchanged))
+    print(json.dumps(counts | dict(ptxas=bool(ptxas), double_in_float32=doubles, failures=failures)))
+    return 1 if failures or not (variants or unchanged) else 0
 
 
 if __name__ == "__main__":

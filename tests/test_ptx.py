@@ -29,5 +29,5 @@ def test_every_kernel_compiles_for_the_gpu():
     assert summary["failures"] == []
     assert done.returncode == 0
     assert summary["ptxas"], "nvidia-cuda-nvcc is missing in that interpreter: spills were not checked"
-    assert summary["kernels"] >= 15 and summary["variants"] >= 2 * summary["kernels"]
+    assert summary["kernels"] + summary["unchanged"] >= 100 and summary["variants"] >= summary["kernels"]
     print("double precision in float32 kernels:", summary["double_in_float32"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import re
@@ -12,12 +13,12 @@ from typing import Any, TypeVar
 
 __all__ = [
     "METHODS",
-    "OURS",
     "ConvergenceWarning",
     "DeviceNotAvailable",
     "NotFittedError",
     "OutOfDeviceMemory",
     "names_ours",
+    "ours_of",
     "warn",
 ]
 
@@ -28,6 +29,15 @@ OURS = {  # arguments of NumPy, SciPy, scikit-learn, ArviZ and others, and what 
     "seed": ("rng",),
     "random_state": ("rng",),
     "generator": ("rng",),
+    "floc": ("fixed",),
+    "fscale": ("fixed",),
+    "right": ("censored",),
+    "left": ("censored",),
+    "return_std": ("interval",),
+    "level": ("interval", "prob", "confidence"),
+    "confidence_level": ("level", "confidence"),
+    "n_sim": ("draws", "count", "n_boot"),
+    "n_bootstrap": ("n_boot", "count", "draws"),
     "n_jobs": ("workers",),
     "threads": ("workers",),
     "num_threads": ("workers",),
@@ -121,6 +131,12 @@ def warn(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
+def ours_of(name, known):
+    """What an argument that a function does not have is called there: in `OURS`, or nearly alike; None where nothing is."""
+    ours = next((ours for ours in OURS.get(name, ()) if ours in known), None)
+    return ours or next(iter(difflib.get_close_matches(name, [k for k in known if k not in ("self", "cls")], 1, 0.75)), None)
+
+
 def names_ours(function: F) -> F:
     """Let a function or constructor say what an unknown argument is called here.
 
@@ -135,7 +151,7 @@ def names_ours(function: F) -> F:
             return function(*args, **options)
         except TypeError as error:
             found = _UNKNOWN.search(str(error))
-            ours = next((name for name in OURS.get(found[1], ()) if name in known), None) if found else None
+            ours = ours_of(found[1], known) if found else None
             if ours is None:
                 raise
             called = function.__qualname__.removesuffix(".__init__")

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, TypeVar
 
 from numpy.typing import DTypeLike
 
-from numbastats._core.errors import OURS
+from numbastats._core.errors import ours_of
 
 __all__ = ["ArrayOptions", "Device", "NumberOptions", "hands_on"]
 
@@ -61,7 +61,7 @@ def hands_on(*takers: Callable[..., Any], instead: Mapping[str, str] = MappingPr
         def checked(*args, **given):
             unknown = [name for name in given if name not in known]
             if unknown:
-                ours = next((name for name in OURS.get(unknown[0], ()) if name in known), None)
+                ours = ours_of(unknown[0], known)
                 taken = (name for name in whole.parameters if name not in ("self", "cls"))
                 told = instead.get(unknown[0]) or (f"use {ours}=" if ours else f"it takes {', '.join(taken)}")
                 raise TypeError(f"{function.__qualname__}() has no argument {unknown[0]!r}: {told}")

@@ -290,7 +290,11 @@ def columns_of(name, chosen, labels, p):
     for one in chosen:
         if isinstance(one, str):
             if labels.count(one) != 1:
-                known = f"the columns are {', '.join(labels[:12])}{', ...' * (len(labels) > 12)}" if labels else "X has no names"
+                known = (
+                    f"the columns are {', '.join(labels[:12])}{', ...' * (len(labels) > 12)}"
+                    if labels
+                    else "X has no names; in a pipeline frames keep theirs by set_output(transform='pandas')"
+                )
                 hint = "pass numbers" if not labels or one in labels else "pass one of these"
                 raise ValueError(f"{name} has {one!r}, which names {labels.count(one)} columns of X: {known}; {hint}")
             found.append(labels.index(one))

@@ -60,7 +60,7 @@ def define(
     logpdf: Callable[..., float],
     shapes: Mapping[str, Domain] | None = None,
     *,
-    support: tuple[float, float] = (-math.inf, math.inf),
+    support: Domain = "real",
     cdf: Callable[..., float] | None = None,
     sf: Callable[..., float] | None = None,
     ppf: Callable[..., float] | None = None,
@@ -79,8 +79,8 @@ def define(
         support. A plain Python function that Numba can compile, or one of `numba.njit`.
     shapes : dict, optional
         Shape parameters, at most two, by name: "positive", "real" or an interval (low, high) in which they lie.
-    support : (float, float)
-        Ends of the support of the standard form.
+    support : "positive", "real" or (float, float)
+        Where the standard form has its density; its ends.
     cdf, sf : callable, optional
         Distribution function and survival function ``cdf(z, *shapes)``, both or neither: the one has no digits in the tail of
         the other. Without them tails are masses of the density, and fits take neither censored nor truncated data.
@@ -137,6 +137,7 @@ def define(
     """
     domains = _domains_of(name, shapes)
     ends, count, support = tuple(domains.values()), len(domains), _checked_support(support)
+    _check_arguments(logpdf, count)
     if not (location_scale or domains):
         raise ValueError(f"{name} has no parameters: give it shapes, or location_scale=True")
     anywhere = support == _WORDS["real"]
@@ -182,6 +183,8 @@ def _domains_of(name, shapes):
     if not (isinstance(name, str) and name.isidentifier()):
         raise ValueError(f"name={name!r} must be an identifier, as of a class")
     found = {}
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise TypeError(f"shapes={shapes!r} must be a dict of names and domains, as {{'a': 'positive'}}")
     for shape, domain in (shapes or {}).items():
         if not shape.isidentifier() or hasattr(Distribution, shape) or shape in ("loc", "scale", "params", "batch_shape"):
             raise ValueError(f"the shape {shape!r} must have a name of its own, which no method has")
@@ -194,11 +197,21 @@ def _domains_of(name, shapes):
     return found
 
 
+def _check_arguments(logpdf, count):
+    """ValueError for a density of other arguments than a number and the shapes."""
+    taken = inspect.signature(getattr(logpdf, "py_func", logpdf)).parameters if callable(logpdf) else {}
+    if taken and len(taken) != 1 + count and all(p.kind is p.POSITIONAL_OR_KEYWORD for p in taken.values()):
+        raise ValueError(
+            f"logpdf takes {', '.join(taken)}, so {len(taken) - 1} shapes, but shapes= has {count}: name them and their domains, "
+            "as shapes={'a': 'positive'}"
+        )
+
+
 def _checked_support(support):
     """The ends of a support."""
-    ends = tuple(map(float, support))
+    ends = _WORDS.get(support, ()) if isinstance(support, str) else tuple(map(float, support))
     if len(ends) != 2 or not ends[0] < ends[1]:
-        raise ValueError(f"support={support!r} must be a pair (low, high)")
+        raise ValueError(f"support={support!r} must be 'positive', 'real' or a pair (low, high)")
     return ends
 
 

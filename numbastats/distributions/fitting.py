@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 import math
 import warnings
@@ -158,7 +159,27 @@ class DistributionFit(Result):
 
     def _headline(self) -> str:
         weight = "" if self.n_values == self.n_obs else f" of total weight {self.n_obs:g}"
-        return f'family "{self.family}", {self.n_values} values{weight}, log-likelihood {self.loglik:.8g}, {self.message}'
+        beside = ""
+        if self.zeros > 0.0:
+            beside = ", a share of zeros " + ("beside those of the distribution" if self.cls.is_discrete else "set apart")
+        return f'family "{self.family}"{beside}, {self.n_values} values{weight}, log-likelihood {self.loglik:.8g}, {self.message}'
+
+    @property
+    def zeros_se(self) -> float:
+        """Standard error of `zeros`; NaN where there are none, or where those of the parameters are NaN."""
+        if not self.zeros > 0.0:
+            return math.nan
+        if not self.cls.is_discrete:
+            return math.sqrt(self.zeros * (1.0 - self.zeros) * (1.0 - self.zeros) / self.n_obs)
+        at_0, slopes = float(self.distribution.pmf(0.0)), np.zeros(len(self.params))
+        for i, (name, se) in enumerate(self.se.items()):  # of a share of zeros and counts above 0, which are independent
+            ends = (distribution_of(self.cls, self.params | {name: self.params[name] + by * se}) for by in (-1e-4, 1e-4))
+            low, high = (float(d.pmf(0.0)) for d in ends)
+            slopes[i] = (high - low) / (2e-4 * se) if se > 0.0 else 0.0 * se
+        share = self.zeros + (1.0 - self.zeros) * at_0
+        slopes *= (1.0 - share) / (1.0 - at_0) ** 2
+        of_share = share * (1.0 - share) / self.n_obs / (1.0 - at_0) ** 2
+        return math.sqrt(of_share + slopes @ np.nan_to_num(self.covariance) @ slopes)
 
     def summary(self) -> Table:
         """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
@@ -166,9 +187,13 @@ class DistributionFit(Result):
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table. Where there are `zeros`,
+            they are its last row.
         """
-        return estimates(list(self.params), list(self.params.values()), list(self.se.values()))
+        names, values, errors = list(self.params), list(self.params.values()), list(self.se.values())
+        if self.zeros > 0.0:
+            names, values, errors = [*names, "zeros"], [*values, self.zeros], [*errors, self.zeros_se]
+        return estimates(names, values, errors)
 
     @names_ours
     def estimate(
@@ -949,7 +974,12 @@ def class_of(family):
         return family
     if not isinstance(family, str):
         raise TypeError(f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(CLASSES)}")
-    return CLASSES[choice("family", _ALIASES.get(family, family), tuple(CLASSES))]
+    name = _ALIASES.get(family, family)
+    if name not in CLASSES:
+        near = difflib.get_close_matches(family.lower().replace(" ", "_"), [*CLASSES, *_ALIASES], 3, 0.6)
+        meant = f"did you mean {' or '.join(map(repr, near))}? If not, " if near else ""
+        raise ValueError(f"family={family!r} is not known; {meant}the names are {', '.join(sorted(CLASSES))}")
+    return CLASSES[name]
 
 
 def _checked(family, zeros, device, workers):

@@ -228,7 +228,7 @@ def _profile(found, function, level, x):
     origin = np.zeros((1, len(chart.free)))
     with np.errstate(all="ignore"):
         best = float(loglik(origin)[0])
-        if not abs(best - found.loglik) <= 1e-6 * (abs(best) + found.n_obs):
+        if not (math.isfinite(best) and abs(best - found.loglik) <= 1e-6 * (abs(best) + found.n_obs)):
             raise ValueError(
                 f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; data "
                 "with weights have no profile here"
@@ -295,10 +295,14 @@ def estimated(
             'leave out; use "delta"'
         )
     if method == "delta":
-        return _delta(found, function, level)
-    if method == "profile":
-        return _profile(found, function, level, x)
-    return _bootstrap(found, function, level, count, rng, workers)
+        made = _delta(found, function, level)
+    elif method == "profile":
+        made = _profile(found, function, level, x)
+    else:
+        made = _bootstrap(found, function, level, count, rng, workers)
+    if found.zeros > 0.0:
+        made = dataclasses.replace(made, message=f"{made.message}, of the distribution without the share of zeros")
+    return made
 
 
 DistributionFit._estimated = staticmethod(estimated)

@@ -82,8 +82,10 @@ def test_results_have_the_types_of_the_overloads(name, args):
 
 
 def test_others_are_refused_by_name():
-    with pytest.raises(TypeError, match=r"regular_axes\(\) has no argument 'shp': it takes samples, shape"):
-        ns.kde.regular_axes([1.0, 2.0], shp=3)
+    with pytest.raises(TypeError, match=r"regular_axes\(\) has no argument 'boundary': it takes samples, shape"):
+        ns.kde.regular_axes([1.0, 2.0], boundary=3)
+    with pytest.raises(TypeError, match=r"regular_axes\(\) has no argument 'shap': use shape="):
+        ns.kde.regular_axes([1.0, 2.0], shap=3)
     with pytest.raises(TypeError, match=r"Stable.pdf\(\) has no argument 'n_jobs': use workers="):
         ns.stable.Stable(1.5, 0.0).pdf(0.0, n_jobs=2)
     assert inspect.signature(ns.stable.Stable.pdf).parameters["method"].default == "auto"

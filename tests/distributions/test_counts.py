@@ -358,6 +358,12 @@ def test_zeros_beside_those_of_the_distribution(family):
     assert found.aic == pytest.approx(2.0 * (1 + len(found.params)) - 2.0 * found.loglik)
     with pytest.raises(ValueError, match="does not know of zeros"):
         found.estimate(lambda d: d.sf(5), "bootstrap")
+    table, steps = found.summary(), 1e-3 * np.eye(best.size)
+    second = [[sum(a * b * loss(best + a * u + b * v) for a in (1, -1) for b in (1, -1)) / 4e-6 for v in steps] for u in steps]
+    errors = np.sqrt(np.diag(np.linalg.inv(second))) * np.r_[found.zeros * (1.0 - found.zeros), np.exp(best[1:])]
+    assert table["parameter"].tolist() == [*found.params, "zeros"] and table["estimate"][-1] == found.zeros
+    assert np.r_[table["se"][-1], table["se"][:-1]] == pytest.approx(errors, rel=1e-3)
+    assert "zeros beside" in repr(found) and "without the share" in found.estimate(lambda d: d.sf(5)).message
 
 
 def test_without_zeros_of_their_own():
