@@ -176,7 +176,8 @@ def test_more_columns_than_rows():
     X = rng.standard_normal((30, 60))
     y = 4.0 * X[:, 0] + rng.logistic(size=30) > 0
     model = ns.bayes.HorseshoeClassifier(chains=2, warmup=300, draws=500, rng=1).fit(X, y)
-    assert model.sampler_ == "collapsed-gibbs" and model.coef_[0].argmax() == 0 and model.draws_["log_tau"].min() > -8.0
+    assert model.sampler_ == "collapsed-gibbs" and model.coef_[0].argmax() == 0
+    assert np.quantile(model.draws_["log_tau"], 0.01) > -6.5  # -5.1 in 36,000 draws, of which 1 in 10,000 is below -8
 
 
 @pytest.mark.parametrize("sampler", ["gibbs", pytest.param("px-gibbs", marks=pytest.mark.slow)])
