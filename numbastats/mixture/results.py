@@ -814,8 +814,8 @@ class MixtureBatch(Result, _Components, _Sets):
 
     Notes
     -----
-    ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components. i is always a number
-    from 0 on (or negative, from the end); the fit of a key is ``batch[batch.keys.index(key)]``, and all of them are
+    ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components. A number i counts from
+    0 on (negative from the end), whatever the keys are; the fits of other keys are ``batch[key]``. All of them are
     ``zip(batch.keys, batch)``.
     """
 

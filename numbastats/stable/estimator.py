@@ -327,7 +327,7 @@ class StableFits(Result):
     """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
     A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``. `keys`, a tuple or
-    None, are those of the data sets in their order; the fit of a key is ``fits[fits.keys.index(key)]``.
+    None, are those of the data sets in their order; ``fits[key]`` is the fit of one, unless it is a number, which is an index.
     """
 
     params: NDArray[np.float64]

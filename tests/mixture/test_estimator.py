@@ -119,10 +119,11 @@ def test_index_of_a_batch():
         with pytest.raises(IndexError, match="no data set 3: the batch holds 3"):
             read(3)
     named = mixture.fit_many({"a": WALD[:50], "b": WALD[50:120]}, 1, family="inverse_gaussian")
-    with pytest.raises(TypeError, match=r"pass an integer, as fits\.keys\.index\('b'\) is"):
-        named["b"]
-    with pytest.raises(TypeError, match="pass an integer$"):
+    assert named["b"].loglik == named[1].loglik != named[0].loglik and named.message("b") == named.message(1)
+    with pytest.raises(TypeError, match="pass an integer, or one of the keys, 'a', 'b'$"):
         named["c"]
+    numbered = mixture.fit_many({7: WALD[:50], 1: WALD[50:120]}, 1, family="inverse_gaussian")
+    assert numbered[1].n_used == 70 and numbered[0].n_used == 50  # a number is an index, whatever the keys are
 
 
 @pytest.mark.parametrize("family", METHODS, ids=str)
