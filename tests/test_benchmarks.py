@@ -168,11 +168,7 @@ import gpu
 from numbastats._core.kernel import REGISTRY
 gpu.register_everything()
 for kernel in REGISTRY.values():
-    make = gpu.maker(kernel.name)
-    assert make is not None, kernel.name
-    dtype, signature = kernel.numba_signatures()[0]
-    inputs, outputs = gpu.arguments(make, dtype, signature, gpu.CHECKED, False)
-    assert outputs, kernel.name
+    assert gpu.maker(kernel.name) is not None, kernel.name
 print(len(REGISTRY))
 """
     done = run(environment, "-c", code, FOLDER)

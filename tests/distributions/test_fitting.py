@@ -415,6 +415,7 @@ def test_frames_are_refused():
     np.testing.assert_array_equal(scores["b"], standardise(frame["b"]))
 
 
+@pytest.mark.slow
 def test_thirty_starts():
     """The log-likelihoods of simplex searches from 30 starts on simulated returns with clusters of volatility."""
     rng = np.random.default_rng(25)

@@ -249,7 +249,7 @@ def test_an_estimate_prints_as_a_table():
     assert list(answer.summary()) == ["value", "se", "lower", "upper"] and "<table>" in answer._repr_html_()
 
 
-@pytest.mark.parametrize("method", ["delta", "profile", "bootstrap"])
+@pytest.mark.parametrize("method", ["delta", pytest.param("profile", marks=pytest.mark.slow), "bootstrap"])
 def test_coverage(method):
     """Of 200 intervals of 95 % fewer than 180 hold the truth in one case of 500; `make_coverage` has 2000."""
     assert coverage("gamma", "isf(0.01)", method, 200, count=99) >= 0.9
