@@ -15,7 +15,7 @@ from numbastats.mixture.families import count_base, poisson_base
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["far_apart", "labels", "latent_numbers", "resident", "scores"]
+__all__ = ["far_apart", "labels", "largest", "latent_numbers", "resident", "scores"]
 
 
 def _scale(family, par):
@@ -122,25 +122,27 @@ def _by_value(family, par):
     return [np.int64(code) for code in (kernels.TRANSFORMS.index(family.transform), base, family.closed)], numbers, P
 
 
+def largest(rows):
+    """Index of the first of some arrays that is the largest at each place, -1 where that is NaN or -inf."""
+    best, label = np.array(rows[0]), np.zeros(np.shape(rows[0]), np.int64)
+    for k, row in enumerate(rows):  # an argmax along a short axis takes longer than the probabilities
+        label[row > best] = k
+        np.maximum(best, row, out=best)
+    return np.where(best > -math.inf, label, -1)
+
+
 def labels(x, family, par, device, workers):
     """Numbers of the most probable components of values (n,), -1 for NaN and outside the support."""
     prepared = _by_value(family, par)
-    label = np.empty(x.size, np.int64)
     if prepared is not None:
-        codes, numbers, P = prepared
+        label, (codes, numbers, P) = np.empty(x.size, np.int64), prepared
         args, where = (x, *codes, numbers, P, label), choose_device(device)
         worker_count(workers)  # refuses what is no number of threads, also for no values and on a GPU
         if x.size:
             launch(kernels.LABELS, args, x.size, device=where, workers=workers, cost=1.0 + 0.5 * P.shape[1])
         used = np.flatnonzero(par[0] > 0)
         return label if used.size == par.shape[1] else np.append(used, -1)[label]
-    p = scores(x, family, par, True, device, workers)[1]
-    best, label[:] = p[0].copy(), 0
-    for k in range(1, len(p)):  # an argmax along a short axis takes longer than the probabilities
-        label[p[k] > best] = k
-        np.maximum(best, p[k], out=best)
-    label[np.isnan(best)] = -1
-    return label
+    return largest(scores(x, family, par, True, device, workers)[1])
 
 
 def resident(x, family, par, logs, options):

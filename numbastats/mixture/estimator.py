@@ -14,11 +14,11 @@ from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import device_kind, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device
-from numbastats.mixture.arguments import column, draw_count
+from numbastats.mixture.arguments import Seed, column, draw_count
 from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
-from numbastats.mixture.results import MixtureDistribution, MixtureFit, Seed
+from numbastats.mixture.results import MixtureDistribution, MixtureFit
 
 __all__ = ["Mixture"]
 

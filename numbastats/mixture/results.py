@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,15 +14,14 @@ from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.results import Result, Table, dataset
 from numbastats.mixture import functions
-from numbastats.mixture.arguments import Status
+from numbastats.mixture.arguments import Seed, Status
+from numbastats.mixture.density import largest
 from numbastats.mixture.families import family_of
 
 if TYPE_CHECKING:
     from numbastats.distributions import Distribution
 
-__all__ = ["ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit", "Seed"]
-
-Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+__all__ = ["ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit"]
 
 
 class _Components:
@@ -69,8 +68,31 @@ class _Components:
         return self.centres
 
 
-class _Sets:
+class _Sets(Result):
     """What batches of fits of both kinds have."""
+
+    def _headline(self) -> str:
+        batch: Any = self
+        return f"family {batch.family!r}, {len(batch)} data sets, {np.sum(batch.status == 0)} with a certified local maximum"
+
+    def summary(self) -> Table:
+        """A row for each component of each data set.
+
+        Returns
+        -------
+        Table
+            A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
+            keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
+            row of NaN.
+        """
+        batch: Any = self
+        there = np.arange(batch.weights.shape[1]) < np.maximum(batch.n_components, 1)[:, None]
+        sets, component = np.nonzero(there)
+        named = {"data_set": np.arange(len(batch))} if batch.keys is None else batch.keys.columns("data_set")
+        columns = {name: column[sets] for name, column in named.items()}
+        columns |= {"component": component, "weight": batch.weights[there]}
+        columns |= {name: values[there] for name, values in batch.parameters.items()}
+        return Table(columns | {"loglik": batch.loglik[sets], "status": batch.status[sets]})
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
@@ -641,11 +663,7 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
             return in_kind_of(np.stack([np.exp(one - total) for one in joint], axis=-1), x)
 
     def _labels(self, x, **options):
-        joint = self._joint(x, options)
-        best, label = joint[0], np.zeros(joint[0].shape, np.int64)
-        for k, one in enumerate(joint):
-            label, best = np.where(one > best, k, label), np.maximum(one, best)
-        return in_kind_of(np.where(best > -math.inf, label, -1)[()], x)
+        return in_kind_of(largest(self._joint(x, options))[()], x)
 
     def _moments(self):
         d = self.distribution
@@ -676,7 +694,7 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ComponentsBatch(Result, _Sets):
+class ComponentsBatch(_Sets):
     """Mixtures of distributions fitted to D data sets by `fit_many`.
 
     Attributes
@@ -756,37 +774,12 @@ class ComponentsBatch(Result, _Sets):
         """What the status of data set i means."""
         return self[i].message
 
-    def _headline(self) -> str:
-        return f"family {self.family!r}, {len(self)} data sets, {np.sum(self.status == 0)} with a certified local maximum"
-
-    def summary(self) -> Table:
-        """A row for each component of each data set.
-
-        Returns
-        -------
-        Table
-            A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
-            keys), "component", "weight", the names of `parameters`, "loglik" and "status".
-        """
-        there = np.arange(self.weights.shape[1]) < self.n_components[:, None]
-        return _rows_of_sets(self, there)
-
 
 _NUMBERS = {f.name: f.type for f in dataclasses.fields(ComponentsFit) if f.type in ("bool", "int", "float")}
 
 
-def _rows_of_sets(batch, there):
-    """The table of a batch, of components that are `there` (D, K)."""
-    sets, component = np.nonzero(there)
-    named = {"data_set": np.arange(len(batch))} if batch.keys is None else batch.keys.columns("data_set")
-    columns = {name: column[sets] for name, column in named.items()}
-    columns |= {"component": component, "weight": batch.weights[there]}
-    columns |= {name: values[there] for name, values in batch.parameters.items()}
-    return Table(columns | {"loglik": batch.loglik[sets], "status": batch.status[sets]})
-
-
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MixtureBatch(Result, _Components, _Sets):
+class MixtureBatch(_Sets, _Components):
     """Mixtures fitted to D data sets; arrays (D,) or (D, K), the attributes of `MixtureFit`.
 
     Attributes
@@ -852,21 +845,6 @@ class MixtureBatch(Result, _Components, _Sets):
 
     def __len__(self) -> int:
         return self.status.size
-
-    def _headline(self) -> str:
-        return f"family {self.family!r}, {len(self)} data sets, {np.sum(self.status == 0)} with a certified local maximum"
-
-    def summary(self) -> Table:
-        """A row for each component of each data set.
-
-        Returns
-        -------
-        Table
-            A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
-            keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
-            row of NaN.
-        """
-        return _rows_of_sets(self, np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None])
 
     def message(self, i: int) -> str:
         """What the status of data set i means."""
