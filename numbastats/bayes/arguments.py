@@ -236,12 +236,12 @@ def _real(X):
 
 def finite(x, first):
     """Raise if a block of rows has a NaN or infinity; `first` is the number of its first row."""
-    bad = ~np.isfinite(x.data if sparse.issparse(x) else x)
+    values = x.data if sparse.issparse(x) else x
+    bad = ~np.isfinite(values)
     if bad.any():
-        if sparse.issparse(x):
-            first, x, bad = 0, x.toarray(), ~np.isfinite(x.toarray())
-        i, j = np.argwhere(bad)[0]
-        found = "NaN" if np.isnan(x[i, j]) else f"infinite ({x[i, j]})"
+        at = tuple(np.argwhere(bad)[0])
+        i, j = at if values is x else (places[at] for places in x.tocoo().coords)
+        found = "NaN" if np.isnan(values[at]) else f"infinite ({values[at]})"
         raise ValueError(f"X[{first + i}, {j}] is {found}; drop or fill such rows first")
 
 
