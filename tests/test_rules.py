@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 import re
 import runpy
+import types
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,55 @@ def test_kernels_reach_by_imports_at_the_top_alone():
         assert not [name for name in taken if name.endswith(("device_function", "array_function", "kernel.bind"))], module
     rooms = {module.split(".")[1] for module in REGISTRY["kde.exhaustive_power"].closure()}
     assert rooms == {"_core", "scalar", "kde"}
+
+
+def _jitted():
+    """The functions of all kernels and loops, and those that they call, as plain Python."""
+    ahead, found = [f for loop in [*REGISTRY.values(), *HOST_LOOPS.values()] for f in loop._functions()], set()
+    while ahead:
+        value = ahead.pop()
+        f = getattr(value, "py_func", value)
+        if isinstance(f, types.FunctionType) and f not in found:
+            found.add(f)
+            ahead += [f.__globals__[name] for name in _used(f.__code__) if name in f.__globals__]
+            ahead += [cell.cell_contents for cell in f.__closure__ or ()]
+    return found
+
+
+def _used(code):
+    """The global names and attributes in a function and in those inside of it."""
+    return {*code.co_names}.union(*(_used(c) for c in code.co_consts if isinstance(c, types.CodeType)))
+
+
+def test_jitted_functions_use_nothing_of_files_that_no_digest_has():
+    """An edit of such a file compiles nothing anew, so a constant of it in machine code would stay as it was."""
+    for name in WARMED:
+        importlib.import_module(f"numbastats.{name}")
+    functions, outside, rooms = [f for f in _jitted() if f.__module__ in TREE.stamps], WITHOUT_CODE | FOR_CLASSES, set()
+    for f in functions:
+        room, path = f.__module__.split(".")[1], Path(TREE.stamps[f.__module__][0])
+        rooms.add(room)
+        taken = _names_from(path, outside) & _used(f.__code__)
+        assert not taken, f"{relative(path)}: {f.__qualname__} uses {sorted(taken)}, and no digest has the file that they are from"
+    assert len(functions) > 3000 and {"scalar", *FURNISHED} <= rooms
+
+
+@functools.cache
+def _names_from(path, modules):
+    """The names that a file takes from some modules, and under which it knows these."""
+    found = set()
+    for node in ast.walk(tree(path)):
+        for full, alias in zip(named_imports(node), getattr(node, "names", ()), strict=False):
+            if full in modules or TREE.module_of(full) in modules:
+                found.add((alias.asname or alias.name).partition(".")[0])
+    return found
+
+
+def test_a_constant_of_host_code_in_a_formula_is_found(tmp_path):
+    """By either kind of import."""
+    path = tmp_path / "formulas.py"
+    path.write_text("from numbastats._core.slabs import CHUNK as C\nfrom numbastats._core import slabs\nimport math\n")
+    assert _names_from(path, WITHOUT_CODE) == {"C", "slabs"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)

@@ -1,8 +1,9 @@
 """Compiled code on disk: one folder for each set of versions of what compiles, one checked file for each compiled signature.
 
-The folder's name has a hash of the versions of Numba, llvmlite, NumPy and Python. The name of an entry has the kernel, the digest
-of the sources that the kernel reaches (`sources`) and the processor: an edit, also of a constant that another file imports,
-compiles anew what it reaches, and nothing else. The folder is looked for in the one that NUMBA_CACHE_DIR names, then beside the
+The folder's name has a hash of the versions of Numba, llvmlite, NumPy and Python. The name of an entry has the sub-package, the
+kernel, the digest of the sources that the kernel reaches (`sources`) and the processor: an edit, also of a constant that another
+file imports, compiles anew what it reaches, and nothing else. What functions from outside the package reach is not known, so
+kernels with them are compiled in each process. The folder is looked for in the one that NUMBA_CACHE_DIR names, then beside the
 package, then in the user's cache folder, and written to the first of these that can be written: a warm cache on a read-only file
 system is used as it is. What is in none of them is looked for in the kernel pack that may have come with the package (`packs`),
 and compiled if it is not there either.
@@ -27,7 +28,6 @@ import re
 import shutil
 import stat
 import sys
-import types
 import uuid
 import warnings
 from pathlib import Path
@@ -39,7 +39,7 @@ import numpy as np
 
 from numbastats._core import numba_internals, packs
 from numbastats._core.progress import LOG
-from numbastats._core.sources import TREE, modules_of, scheme
+from numbastats._core.sources import NAME, TREE, described, modules_of, scheme
 
 __all__ = ["PACKS", "Variant", "attach", "folders", "made_with", "pack", "pack_entries", "variant", "versions", "write"]
 
@@ -78,39 +78,40 @@ def made_with() -> dict:
 
 
 class Variant(NamedTuple):
-    """One way to compile a template: a name, the digest of the code that the template reaches, and the modules of this code."""
+    """One way to compile a template.
+
+    Attributes
+    ----------
+    name : str
+    room : str
+        The sub-package whose kernel it is.
+    digest : str
+        Of the code that the template reaches; empty where a function from outside the package takes part, which may import any
+        file: its machine code is not kept on disk.
+    closure : frozenset of str
+        The modules of this code.
+    """
 
     name: str
+    room: str
     digest: str
     closure: frozenset[str]
 
 
-def variant(template, target, flags, scalars, modules=()) -> Variant:
-    """The name of a template with these flags and scalars, and the code that it depends on.
-
-    Functions from outside the package may import any file of it, so they depend on all of them, and on their own files.
-    """
-    h = hashlib.sha256(repr((template.__module__, template.__qualname__, target, sorted(flags))).encode())
-    files, modules = {template.__code__.co_filename}, {template.__module__, *modules}
-    for name, value in sorted(scalars.items()):
-        f = getattr(value, "py_func", value)
-        if isinstance(f, types.FunctionType):
-            files.add(f.__code__.co_filename)
-            modules |= modules_of(value)
-            value = f"{f.__qualname__} of {sorted(modules_of(value))}"
-        elif hasattr(value, "__name__"):  # an intrinsic
-            value = f"{value!r} {value.__name__}"
-        h.update(f"{name}={value!r};".encode())
+def variant(template, target, flags, scalars, registered_in=None) -> Variant:
+    """The name of a template with these flags and scalars, and the code that it depends on."""
+    made_of = described(template), target, sorted(flags), [(name, described(scalars[name])) for name in sorted(scalars)]
+    h = hashlib.sha256(repr(made_of).encode())
+    home = registered_in or template.__module__
+    modules = {home}.union(*map(modules_of, (template, *scalars.values())))
+    if any(module.partition(".")[0] != NAME for module in modules):
+        return Variant(h.hexdigest()[:16], "", "", frozenset())
     closure = TREE.closure(modules)
-    digest = hashlib.sha256(TREE.digest(closure).encode())
+    digest = hashlib.sha256(TREE.digest(closure).encode()).hexdigest()[:16]
     _tell()
-    for file in sorted(files):
-        if not Path(file).resolve().is_relative_to(PACKAGE) and os.path.exists(file):
-            digest.update(hashlib.sha256(Path(file).read_bytes()).digest())
-    code = digest.hexdigest()[:16]
     if "cache" not in numba_internals.ACTIVE:  # Numba's own files have no hash of the sources
-        h.update(code.encode())
-    return Variant(h.hexdigest()[:16], code, closure)
+        h.update(digest.encode())
+    return Variant(h.hexdigest()[:16], home.split(".")[1], digest, closure)
 
 
 # --- what is known of sources ---------------------------------------------------------------------------------
@@ -354,13 +355,13 @@ class _Entries:
 
 
 def attach(dispatcher, variant, *, linkable=False, on_disk=True):
-    """Give a dispatcher the kernel pack and the disk cache, if its source is known and it may be kept `on_disk`; returns it.
+    """Return a dispatcher, with the kernel pack and the disk cache where all its sources are known and it may be kept `on_disk`.
 
     `linkable`: users' functions may take it as a value of a function type, for which Numba links its bitcode.
     """
     f = dispatcher.py_func
-    if on_disk and os.path.exists(f.__code__.co_filename) and (folders() or pack()):
-        name = re.sub(r"[^\w.]", "_", f.__qualname__)  # without characters that file names cannot have
+    if on_disk and variant.digest and os.path.exists(f.__code__.co_filename) and (folders() or pack()):
+        name = re.sub(r"[^\w.]", "_", f"{variant.room}.{f.__qualname__}")  # without characters that file names cannot have
         return numba_internals.cached(dispatcher, functools.partial(_Entries, name, variant), linkable)
     numba_internals.load_registries()
     return dispatcher

@@ -87,11 +87,9 @@ _PLAIN: dict[int, tuple] = {}  # id of a compiled callable -> (the callable, its
 _SCALAR = {"error_model": "numpy", "nogil": True, "forceinline": True, "fastmath": set(_SCALAR_FLAGS)}
 
 
-def _for_the_host(f, modules=()):
+def _for_the_host(f):
     """A version of a scalar formula with what Python needs to call it, in the disk cache."""
-    if f.__closure__ or not f.__module__.startswith("numbastats."):  # of others the digest may miss a callee
-        return njit(f, **_SCALAR)
-    variant = cache.variant(f, "host", _SCALAR_FLAGS, {}, modules)
+    variant = cache.variant(f, "host", _SCALAR_FLAGS, {})
     named = _renamed(f, f.__globals__, f"{f.__qualname__}__host__{variant.name}")
     return cache.attach(njit(named, **_SCALAR), variant, linkable=True)
 
@@ -159,14 +157,11 @@ def bind(function, **names):
     bound = "_".join(map(_name_of, names.values()))  # by the name the disk cache tells kernels apart; it names a file, too
     bound = bound if len(bound) < 64 else f"{bound[:40]}_{hashlib.sha256(bound.encode()).hexdigest()[:16]}"
     renamed = _renamed(plain, {**plain.__globals__, **names}, f"{plain.__qualname__}[{bound}]")
-    modules = set().union(*map(modules_of, (function, *names.values())))
+    renamed.bound = getattr(plain, "bound", {}) | names
     if scalar:
         options = _SCALAR | {"forceinline": function.targetoptions["forceinline"]}
-        made = numba_internals.scalar_dispatcher(renamed, options, functools.partial(_for_the_host, modules=modules))
-    else:
-        made = array_function(renamed, **_OPTIONS[id(function)])
-    made.bound_from = modules
-    return made
+        return numba_internals.scalar_dispatcher(renamed, options, _for_the_host)
+    return array_function(renamed, **_OPTIONS[id(function)])
 
 
 def _name_of(value):
@@ -245,7 +240,7 @@ def _renamed(f, glb, qualname):
     return g
 
 
-def build(template, target: str, *, fastmath=(), _registered_in=(), _on_disk=True, **scalars):
+def build(template, target: str, *, fastmath=(), _registered_in=None, _on_disk=True, **scalars):
     """Bind scalar functions to a loop skeleton and jit it for one target.
 
     Parameters
@@ -368,7 +363,7 @@ class _Loop:
 
     def with_cache(self, template, target, **options):
         """A twin, or a function of its own, that is kept in the disk cache; of a kernel of users' functions it is not."""
-        return build(template, target, _registered_in=[self._module], _on_disk=self._registered, **options)
+        return build(template, target, _registered_in=self._module, _on_disk=self._registered, **options)
 
     def _built(self, target):
         return self.with_cache(self._cpu, target, fastmath=self._fastmath, **self._cpu_scalars)

@@ -12,6 +12,7 @@ for nobody can tell whether the process has the old code or the new.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import os
 import threading
@@ -20,7 +21,21 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["EVERYTHING", "FOR_CLASSES", "TREE", "WITHOUT_CODE", "Tree", "modules_of", "named_imports", "parsed", "scheme"]
+import numpy as np
+
+__all__ = [
+    "EVERYTHING",
+    "FOR_CLASSES",
+    "NAME",
+    "TREE",
+    "WITHOUT_CODE",
+    "Tree",
+    "described",
+    "modules_of",
+    "named_imports",
+    "parsed",
+    "scheme",
+]
 
 NAME = __name__.partition(".")[0]
 EVERYTHING = "*"  # stands among the imports of a file that may import any other file
@@ -82,10 +97,48 @@ def _stamp(path):
     return path, s.st_mtime_ns, s.st_size, s.st_ino
 
 
-def modules_of(function) -> set[str]:
-    """The module of a function or dispatcher, with the modules of the functions that `bind` put into it."""
-    f = getattr(function, "py_func", function)
-    return {f.__module__, *getattr(function, "bound_from", ())} if isinstance(f, types.FunctionType) else set()
+def _parts(f) -> dict:
+    """What a function has beside the code of its file, by name: what `bind` put into it, and the cells of a closure."""
+    cells = (cell.cell_contents for cell in f.__closure__ or ())
+    return dict(zip(f.__code__.co_freevars, cells, strict=True)) | getattr(f, "bound", {})
+
+
+@functools.cache
+def _modules_of(f) -> frozenset[str]:
+    return frozenset({f.__module__}.union(*map(modules_of, _parts(f).values())))
+
+
+def modules_of(value) -> frozenset[str]:
+    """The module of a function or dispatcher, with those of the functions in its parts; none of what is no function."""
+    f = getattr(value, "py_func", value)
+    return _modules_of(f) if isinstance(f, types.FunctionType) else frozenset()
+
+
+@functools.cache
+def _described(f) -> str:
+    parts = " ".join(f"{name}={described(value)}" for name, value in sorted(_parts(f).items()))
+    return hashlib.sha256(f"{f.__module__} {f.__qualname__} {parts}".encode()).hexdigest()[:16]
+
+
+def described(value) -> str:
+    """A text that tells a bound value from others in every process: a function by its name and its parts.
+
+    Raises
+    ------
+    TypeError
+        Where the value has no such text.
+    """
+    f = getattr(value, "py_func", value)
+    if isinstance(f, types.FunctionType):
+        return _described(f)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__name__}({', '.join(map(described, value))})"
+    text = f"{value!r} {getattr(value, '__name__', '')}"  # an intrinsic has its name there
+    if " at 0x" in text:
+        raise TypeError(f"{text.strip()} is bound to a kernel; bind functions, numbers, tuples, arrays or Numba types")
+    return text
 
 
 class Tree:
@@ -143,7 +196,8 @@ class Tree:
     def closure(self, modules) -> frozenset[str]:
         """These modules and what they import, except `WITHOUT_CODE` and `FOR_CLASSES`; all modules where one may import any.
 
-        Modules from outside of the package may reach any. What belongs to the package and was not there when the process began
+        Modules from outside of the package may reach any file of it, and files of their own, of which nothing is known here: no
+        machine code of theirs is kept. What belongs to the package and was not there when the process began
         is in the closure, too, which then counts as edited.
         """
         ahead, found = list(modules), set[str]()
@@ -180,7 +234,8 @@ class Tree:
 
 def scheme(*others) -> str:
     """Hash of the functions that make closures and digests, and of others: files written by older versions are not used."""
-    functions = named_imports, parsed, _code, modules_of, Tree._stamps, Tree.module_of, Tree.closure, Tree.digest, *others
+    by_parts = _parts, _modules_of.__wrapped__, modules_of, _described.__wrapped__, described
+    functions = named_imports, parsed, _code, *by_parts, Tree._stamps, Tree.module_of, Tree.closure, Tree.digest, *others
     return hashlib.sha256(" ".join(_code(f.__code__) for f in functions).encode()).hexdigest()[:16]
 
 

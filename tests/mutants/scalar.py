@@ -1,4 +1,4 @@
-"""Changes to formulas of the scalar tier, of random draws and of the core."""
+"""Changes to formulas of the scalar tier and of random draws."""
 
 MUTANTS = [
     ("numbastats/scalar/elementary.py", "v = w + w + w / (w + w + T(0.5))", "v = w + w + w / (w + w + T(0.25))",
@@ -41,8 +41,4 @@ MUTANTS = [
     ("numbastats/scalar/samplers.py", "return v if flat else s / z", "return v", "tests/scalar/test_samplers.py", "truncated or distance"),
     ("numbastats/scalar/samplers.py", "d = d - muladd(T(0.5) * step * step, T(1.0) / slope - (t + d), step)", "d = d - step",
      "tests/scalar/test_samplers.py", "truncated or distance"),
-    ("numbastats/_core/random.py", "return np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32)",
-     "return np.uint32(key & 0xFFFFFFFF), np.uint32(key & 0xFFFFFFFF)", "tests/test_random.py", "key or words"),
-    ("numbastats/_core/random.py", "return np.uint32(stream | int(purpose) << 24)", "return np.uint32(stream | int(purpose) << 16)",
-     "tests/test_random.py", "words or key"),
 ]
