@@ -4,6 +4,9 @@ What changed is the difference of the working tree from the merge base with the 
 A test file depends on what it imports, anywhere in it, on the sub-packages that it names (`ns.kde`, as a user writes it), and on
 what these depend on. Where the code of a changed module is as it was, but for docstrings and comments, its doctests and the rules
 of the house are all there is to run. Changes of other kinds of files (data, pyproject.toml, conftest.py) run everything.
+
+`python -m tests.changed COMMIT FILE ...` ends with status 0 where what changed since a commit reaches one of the files, or where
+git does not know the commit; with 1 where it reaches none.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import ast
 import functools
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from numbastats._core.sources import NAME, TREE, WITHOUT_CODE, named_imports, parsed
@@ -129,3 +133,16 @@ def select(config, items):
     chosen = [item for item in items if str(Path(item.path).relative_to(ROOT)) in kept]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
+
+
+def main():
+    """Whether a step of the check has to run."""
+    base, *files = sys.argv[1:]
+    if git("rev-parse", "--verify", f"{base}^{{commit}}") is None:
+        return
+    reached = reached_by(changed_files(base), base)
+    sys.exit(reached is not EVERYTHING and not any(map(reached, files)))
+
+
+if __name__ == "__main__":
+    main()

@@ -2,13 +2,15 @@
 
 CUDA is Numba's simulator unless NUMBASTATS_TEST_CUDA=real asks for the GPU. The parallel twin is compiled for one kernel of each
 loop template, whose `prange` all its kernels share; the others run their serial twin in a thread (NUMBASTATS_TEST_PARALLEL=all
-compiles every one). With xdist each sub-package has one worker, so that no kernel is compiled twice.
+compiles every one). With xdist each file has one worker; those that took longest in the run before come first.
 """
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
+import math
 import os
 import re
 import signal
@@ -28,6 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each worker of xdist has a
 
 import numba  # noqa: E402
 import pytest  # noqa: E402
+from numba.core.dispatcher import Dispatcher  # noqa: E402
 
 from numbastats._core.kernel import REGISTRY, InThreads, Kernel  # noqa: E402
 from numbastats.testing import DEVICES  # noqa: E402
@@ -53,19 +56,54 @@ def pytest_addoption(parser):
     parser.addoption("--changed", action="store_true", help="run the tests that the difference from the main branch reaches")
 
 
-def _group(path, config):
-    """Tests that compile the same kernels: of a sub-package, its doctests included; of a file where some tests are asked for."""
-    everything = {Path(arg).name for arg in config.args} >= set(config.getini("testpaths"))
-    if not everything or config.getoption("--changed"):
-        return str(path)
-    parts = path.relative_to(Path(__file__).parent.parent).with_suffix("").parts
-    inside = len(parts) > 2 or (parts[0] == "numbastats" and len(parts) == 2)
-    return parts[1].removeprefix("test_") if inside or parts[0] == "tests" else "/".join(parts)
+_loaded, _add_overload = [], Dispatcher.add_overload
+
+
+@functools.wraps(_add_overload)
+def _counted(dispatcher, compiled):
+    _loaded.append(dispatcher.__name__)
+    return _add_overload(dispatcher, compiled)
+
+
+Dispatcher.add_overload = _counted
+LOADED_AT_COLLECTION = []  # functions that were compiled, or loaded from the disk, before the first test: there are to be none
+
+
+def pytest_collection_finish():
+    """Every worker collects, also for a run of one test. A test of the rules looks at the list."""
+    LOADED_AT_COLLECTION.extend(_loaded)
+
+
+def _file(nodeid):
+    return nodeid.partition("::")[0]
 
 
 def pytest_itemcollected(item):
-    """Say which tests belong together before xdist asks."""
-    item.add_marker(pytest.mark.xdist_group(_group(item.path, item.config)))
+    """Say which tests belong together before xdist asks: those of a file."""
+    item.add_marker(pytest.mark.xdist_group(_file(item.nodeid)))
+
+
+SECONDS = "numbastats/seconds"  # of each file, in the cache of pytest
+_seconds = collections.Counter()
+
+
+def pytest_runtest_logreport(report):
+    """Add up what a file takes; the process that xdist begins with sees the reports of all."""
+    _seconds[_file(report.nodeid)] += report.duration
+
+
+def pytest_sessionfinish(session):
+    """Keep what files took for the next run."""
+    kept = getattr(session.config, "cache", None)
+    if kept and not hasattr(session.config, "workerinput"):
+        kept.set(SECONDS, kept.get(SECONDS, {}) | {name: round(seconds, 2) for name, seconds in _seconds.items()})
+
+
+def _longest_first(config, items):
+    """Files by their seconds in the run before; what is not known comes first, by the number of its tests."""
+    kept, count = getattr(config, "cache", None), collections.Counter(_file(item.nodeid) for item in items)
+    known = kept.get(SECONDS, {}) if kept else {}
+    items.sort(key=lambda item: (known.get(name := _file(item.nodeid), math.inf), count[name], name), reverse=True)
 
 
 def _needs_extras(item):
@@ -88,6 +126,7 @@ def pytest_collection_modifyitems(config, items):
         others = [item for item in items if not _needs_extras(item)]
         items[:] = [item for item in items if _needs_extras(item)]
         config.hook.pytest_deselected(items=others)
+    _longest_first(config, items)
     for item in items:
         simulated = not REAL and getattr(item, "callspec", None) and item.callspec.params.get("device") == "cuda"
         for mark, then in (("slow_in_simulator", "slow"), ("more_in_simulator", "simulator")):

@@ -66,3 +66,25 @@ def test_code_is_compared_without_texts(monkeypatch):
     for before, same in ((text, True), (text.replace('"""', '"""Edited. ', 1), True), (text + "\nx = 1\n", False), (None, False)):
         monkeypatch.setattr(changed, "git", lambda *arguments, before=before: before)
         assert changed.same_code("numbastats/config.py", "base") == same
+
+
+@pytest.mark.parametrize(
+    "edited, base, files, status",
+    [
+        ("numbastats/kde/arguments.py", "base", ["tests/stable/naive.py", "numbastats/kde/functions.py"], False),
+        ("numbastats/kde/arguments.py", "base", ["tests/stable/naive.py"], True),
+        ("pyproject.toml", "base", ["tests/stable/naive.py"], False),  # reaches all
+        ("numbastats/kde/arguments.py", "unknown", ["tests/stable/naive.py"], None),
+    ],
+)
+def test_steps_of_the_check_are_left_out_where_no_change_reaches_them(monkeypatch, edited, base, files, status):
+    monkeypatch.setattr(changed, "same_code", lambda path, base: False)
+    monkeypatch.setattr(changed, "changed_files", lambda base: {edited})
+    monkeypatch.setattr(changed, "git", lambda *arguments: None if "unknown" in arguments[-1] else "commit")
+    monkeypatch.setattr("sys.argv", ["changed", base, *files])
+    if status is None:
+        changed.main()
+        return
+    with pytest.raises(SystemExit) as ended:
+        changed.main()
+    assert ended.value.code is status

@@ -9,8 +9,8 @@ import pytest
 
 import numbastats as ns
 
-X = ns.random.normal(size=200, rng=1)
-PLANE = ns.random.normal(size=(200, 2), rng=1)
+X = np.random.default_rng(1).normal(size=200)
+PLANE = np.random.default_rng(1).normal(size=(200, 2))
 AXES = [(-3.0, 3.0, 9)] * 2
 
 

@@ -243,7 +243,9 @@ def test_jitted_functions_use_nothing_of_files_that_no_digest_has():
         room, path = f.__module__.split(".")[1], Path(TREE.stamps[f.__module__][0])
         rooms.add(room)
         taken = _names_from(path, outside) & _used(f.__code__)
-        assert not taken, f"{relative(path)}: {f.__qualname__} uses {sorted(taken)}, and no digest has the file that they are from"
+        assert not taken, (
+            f"{relative(path)}: {f.__qualname__} uses {sorted(taken)}, and no digest has the file that they are from"
+        )
     assert len(functions) > 3000 and {"scalar", *FURNISHED} <= rooms
 
 
@@ -414,3 +416,10 @@ def test_mutants_name_one_place_each():
         for file, old, *_ in runpy.run_path(str(path))["MUTANTS"]:
             found = (ROOT.parent / file).read_text(encoding="utf-8").count(old)
             assert found == 1, f"{path.name}: {old!r} occurs {found} times in {file}"
+
+
+def test_nothing_is_compiled_while_tests_are_collected():
+    """Each worker, and each run of one test, would wait for it: make such values in fixtures, or in functions."""
+    from tests.conftest import LOADED_AT_COLLECTION
+
+    assert not LOADED_AT_COLLECTION, f"modules of tests, or doctests, call {LOADED_AT_COLLECTION} while they are imported"

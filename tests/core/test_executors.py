@@ -18,11 +18,11 @@ from numbastats.bayes.engine import Spread
 from numbastats.kde import distributed, engine
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
-SETS = [ns.random.gamma(2.0, size=40 + i, rng=i) for i in range(9)]
-POINTS = ns.random.normal(size=(900, 2), rng=1)
+SETS = [np.random.default_rng(i).gamma(2.0, size=40 + i) for i in range(9)]
+POINTS = np.random.default_rng(1).normal(size=(900, 2))
 AXES = [(-4.0, 4.0, 17), (-4.0, 4.0, 19)]
-X = ns.random.normal(size=(120, 3), rng=2)
-Y = X[:, 0] + ns.random.normal(size=120, rng=3) > 0
+X = np.random.default_rng(2).normal(size=(120, 3))
+Y = X[:, 0] + np.random.default_rng(3).normal(size=120) > 0
 
 
 class Pool:

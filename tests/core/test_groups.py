@@ -12,7 +12,7 @@ from numbastats._core.groups import labelled_sets
 
 GENES = np.array(["b", "a", "c", "a", "b", "c"] * 20)
 RUNS = np.arange(120) % 2
-VALUES = ns.random.gamma(2.0, size=120, rng=1)
+VALUES = np.random.default_rng(1).gamma(2.0, size=120)
 
 FITS = {
     "distributions": lambda data, **o: ns.distributions.fit_many(data, "gamma", **o),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,28 @@ from tests.distributions.objects import COUNTS, OBJECTS
 U = np.linspace(0.02, 0.98, 24)
 SKEW = np.exp(np.sin(np.arange(40.0)))
 D, PARAMS = ns.distributions, ([0.4, 0.6], [0.3, 0.7], [2.0, 5.0])
-KDE = ns.kde.KDE().fit(SKEW)
-MIXTURE = ns.mixture.Mixture(1, family="gamma", rng=1).fit(SKEW)
 TABLE, AXES = D.student_t(4.0), [(-1.0, 4.0, 8)]
-PLAN = ns.kde.plan(SKEW, AXES)
+
+
+@functools.cache
+def plan():
+    return ns.kde.plan(SKEW, AXES)
+
+
+@functools.cache
+def fitted_density():
+    return ns.kde.KDE().fit(SKEW)
+
+
+@functools.cache
+def fitted_mixture():
+    return ns.mixture.Mixture(1, family="gamma", rng=1).fit(SKEW)
+
+
+def functions_of(make, *names):
+    """The functions of an object that is made when one is called."""
+    return [lambda x, f=f: getattr(make(), f)(x) for f in names]
+
 
 CALLS = {  # by the name of the function or class: data, and calls that take them
     "quantile.ndtri": (U, [ns.quantile.ndtri, lambda x: ns.quantile.ndtri(0.3, x)]),
@@ -51,11 +71,18 @@ CALLS = {  # by the name of the function or class: data, and calls that take the
     ),
     "kde.at_samples": (SKEW, [ns.kde.at_samples]),
     "kde.regular_axes": (SKEW, [lambda x: np.array(ns.kde.regular_axes(x, shape=8)[0][:2])]),
-    "kde.partial": (SKEW, [lambda x: ns.kde.finalize(ns.kde.partial(x, PLAN), PLAN)]),
-    "kde.plan": (SKEW, [lambda x: ns.kde.finalize(ns.kde.partial(SKEW, ns.kde.plan(x, AXES)), PLAN)]),
+    "kde.partial": (SKEW, [lambda x: ns.kde.finalize(ns.kde.partial(x, plan()), plan())]),
+    "kde.plan": (SKEW, [lambda x: ns.kde.finalize(ns.kde.partial(SKEW, ns.kde.plan(x, AXES)), plan())]),
     "kde.hdr_levels": (SKEW, [lambda x: ns.kde.hdr_levels(x, 0.5, weights=SKEW)]),
     "kde.perkins": (U, [lambda x: ns.kde.perkins(x, U[::-1].copy())]),
-    "kde.KDE": (SKEW, [KDE.pdf, KDE.cdf, lambda x: ns.kde.KDE().fit(x).pdf(U), lambda x: KDE.ppf(np.asarray(x) / 4.0)]),
+    "kde.KDE": (
+        SKEW,
+        [
+            *functions_of(fitted_density, "pdf", "cdf"),
+            lambda x: ns.kde.KDE().fit(x).pdf(U),
+            lambda x: fitted_density().ppf(np.asarray(x) / 4.0),
+        ],
+    ),
     "mixture.fit": (SKEW, [lambda x: ns.mixture.fit(x, 1, family="gamma", rng=1).loglik]),
     "mixture.fit_many": (SKEW, [lambda x: ns.mixture.fit_many([x], 1, family="gamma", rng=1).loglik]),
     "mixture.likelihood_ratio": (
@@ -73,7 +100,10 @@ CALLS = {  # by the name of the function or class: data, and calls that take the
     ),
     "mixture.partial_stats": (SKEW, [lambda x: ns.mixture.partial_stats(x, *PARAMS, family="gamma")]),
     "mixture.responsibilities": (SKEW, [lambda x: ns.mixture.responsibilities(x, *PARAMS, family="gamma")]),
-    "mixture.Mixture": (SKEW, [MIXTURE.score_samples, MIXTURE.predict_proba, lambda x: MIXTURE.fit(x).loglik_]),
+    "mixture.Mixture": (
+        SKEW,
+        [*functions_of(fitted_mixture, "score_samples", "predict_proba"), lambda x: fitted_mixture().fit(x).loglik_],
+    ),
     "bayes.truncnorm_rvs": (U, [lambda x: ns.bayes.truncnorm_rvs(x, rng=1)]),
     "random.normal": (U, [lambda x: ns.random.normal(x, 2.0, rng=1)]),
     "random.uniform": (U, [lambda x: ns.random.uniform(x, 2.0, rng=1)]),
@@ -96,7 +126,7 @@ CALLS = {  # by the name of the function or class: data, and calls that take the
     "random.logistic": (U, [lambda x: ns.random.logistic(x, 2.0, rng=1)]),
     "random.gumbel": (U, [lambda x: ns.random.gumbel(x, 2.0, rng=1)]),
     "random.truncnorm": (U, [lambda x: ns.random.truncnorm(x, 2.0, -1.0, 3.0, rng=1)]),
-    "interop.gaussian_kde": (SKEW, [lambda x: ns.interop.gaussian_kde(x)(U), ns.interop.gaussian_kde(SKEW)]),
+    "interop.gaussian_kde": (SKEW, [lambda x: ns.interop.gaussian_kde(x)(U), lambda x: ns.interop.gaussian_kde(SKEW)(x)]),
     "interop.levy_stable": (
         U,
         [lambda x: ns.interop.levy_stable.pdf(x, 1.5, 0.2), lambda x: ns.interop.levy_stable(1.5, 0.2).cdf(x)],
@@ -114,15 +144,15 @@ for made in OBJECTS:
 for made in COUNTS:
     CALLS[f"distributions.{type(made).__name__}"] = (U, [getattr(made, f) for f in ("pmf", "logsf", "ppf", "expected_shortfall")])
 for name, made in {
-    "truncate": D.truncate(D.Normal(), lb=0.0),
-    "exp": D.exp(D.Normal()),
-    "log": D.log(D.Gamma(2.0)),
-    "abs": D.abs(D.Normal()),
-    "order_statistic": D.order_statistic(D.Normal(), r=2, n=3),
-    "Mixture": D.Mixture([D.Normal(), D.Gamma(2.0)]),
-    "Landau": D.Landau(0.5, 2.0),
+    "truncate": lambda: D.truncate(D.Normal(), lb=0.0),
+    "exp": lambda: D.exp(D.Normal()),
+    "log": lambda: D.log(D.Gamma(2.0)),
+    "abs": lambda: D.abs(D.Normal()),
+    "order_statistic": lambda: D.order_statistic(D.Normal(), r=2, n=3),
+    "Mixture": lambda: D.Mixture([D.Normal(), D.Gamma(2.0)]),
+    "Landau": lambda: D.Landau(0.5, 2.0),
 }.items():
-    CALLS[f"distributions.{name}"] = (U, [getattr(made, f) for f in ("pdf", "logsf", "ppf", "expected_shortfall")])
+    CALLS[f"distributions.{name}"] = (U, functions_of(made, "pdf", "logsf", "ppf", "expected_shortfall"))
 for name in ("student_t", "nig", "hyperbolic", "generalized_hyperbolic", "variance_gamma"):
     law, n = getattr(D, name), {"student_t": 1, "nig": 4, "hyperbolic": 4, "generalized_hyperbolic": 5, "variance_gamma": 4}[name]
     values = (

@@ -12,10 +12,14 @@ import numbastats as ns
 from numbastats._core.elementwise import elementwise
 
 U = np.linspace(0.02, 0.98, 24)
-Z = ns.quantile.ndtri(U)
 
 
-def test_series_of_pandas():
+@pytest.fixture(scope="module")
+def Z():
+    return ns.quantile.ndtri(U)
+
+
+def test_series_of_pandas(Z):
     pandas = pytest.importorskip("pandas")
     u = pandas.Series(U, index=pandas.date_range("2026-01-01", periods=U.size), name="u")
     z = ns.quantile.ndtri(u)
@@ -24,7 +28,7 @@ def test_series_of_pandas():
     pandas.testing.assert_series_equal(p, u, rtol=1e-14)
 
 
-def test_frames_of_pandas():
+def test_frames_of_pandas(Z):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(U.reshape(8, 3), columns=list("abc"), index=range(10, 18))
     pandas.testing.assert_frame_equal(
@@ -170,7 +174,7 @@ def test_results_of_another_shape_have_no_labels():
     assert type(ns.random.normal(a, rng=1)) is pandas.Series
 
 
-def test_series_of_polars():
+def test_series_of_polars(Z):
     polars = pytest.importorskip("polars")
     z = ns.quantile.ndtri(polars.Series("u", U))
     assert isinstance(z, polars.Series) and z.name == "u"
@@ -178,7 +182,7 @@ def test_series_of_polars():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_columns_of_a_frame_are_not_pooled_in_silence(library):
+def test_columns_of_a_frame_are_not_pooled_in_silence(library, Z):
     """A fit of both columns, which lie 100 apart, as of one series."""
     frame = pytest.importorskip(library).DataFrame({"a": Z, "b": 100.0 + Z})
     with pytest.raises(TypeError, match=r"frame of shape \(24, 2\).*pass a column, stable.fit_many"):
@@ -187,7 +191,7 @@ def test_columns_of_a_frame_are_not_pooled_in_silence(library):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_columns_of_points_are_those_of_the_samples(library):
+def test_columns_of_points_are_those_of_the_samples(library, Z):
     """The density at columns in another order was 7e-240 instead of 0.16."""
     frame = pytest.importorskip(library).DataFrame({"a": Z, "b": 10.0 + Z**2})
     model = ns.kde.KDE().fit(frame)
@@ -211,7 +215,7 @@ def test_stable_densities_of_series(library, x):
         np.testing.assert_array_equal(got.to_numpy(), getattr(ns.stable, name)(x, 1.5, 0.2))
 
 
-def test_arrays_of_xarray():
+def test_arrays_of_xarray(Z):
     xarray = pytest.importorskip("xarray")
     u = xarray.DataArray(U.reshape(8, 3), dims=("time", "k"), coords={"time": np.arange(8)}, name="u")
     z = ns.quantile.ndtri(u)
@@ -219,7 +223,7 @@ def test_arrays_of_xarray():
     xarray.testing.assert_allclose(ns.stable.pdf(u, 1.5, u.T), ns.stable.pdf(u, 1.5, u), rtol=1e-14)
 
 
-def test_blocks_of_dask_are_computed_when_asked_for():
+def test_blocks_of_dask_are_computed_when_asked_for(Z):
     dask = pytest.importorskip("dask.array")
     u = dask.from_array(U.reshape(8, 3), chunks=(3, 3))
     z = ns.quantile.ndtri(u)
@@ -232,7 +236,7 @@ def test_blocks_of_dask_are_computed_when_asked_for():
         ns.quantile.ndtri(u, out=np.empty((8, 3)))
 
 
-def test_xarray_over_dask():
+def test_xarray_over_dask(Z):
     pytest.importorskip("dask.array")
     xarray = pytest.importorskip("xarray")
     u = xarray.DataArray(U, dims=("t",), coords={"t": np.arange(U.size)})
@@ -259,7 +263,7 @@ def test_other_functions_refuse_dask(call):
 
 
 @pytest.mark.slow
-def test_two_worker_processes_give_the_bits_of_one():
+def test_two_worker_processes_give_the_bits_of_one(Z):
     dask = pytest.importorskip("dask.array")
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:

@@ -12,8 +12,8 @@ from numbastats._core import kernel, progress
 from numbastats._core.progress import bar
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
-SETS = [ns.random.gamma(2.0, size=40, rng=i) for i in range(5)]
-X = ns.random.normal(size=(60, 2), rng=1)
+SETS = [np.random.default_rng(i).gamma(2.0, size=40) for i in range(5)]
+X = np.random.default_rng(1).normal(size=(60, 2))
 
 
 class Pool:
@@ -99,22 +99,15 @@ def test_the_logger(caplog):
 
 
 def test_the_logger_tells_of_the_compiler_and_the_cache(run_python, tmp_path):
-    formula = f"""if True:
-        from numbastats._core.kernel import device_function
-        NOBODY_ELSE_S = {str(tmp_path)!r}  # the folder beside the package may have what others compiled
-        @device_function
-        def f(x):
-            return x + 1.0"""
-    (tmp_path / "formula.py").write_text(formula)
     code = f"""if True:
         import logging, sys
         logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, format="%(name)s %(message)s")
         logging.getLogger("numba").setLevel(logging.WARNING)
-        sys.path.insert(0, {str(tmp_path)!r})
-        import numpy as np, formula
-        from numbastats._core.kernel import build
-        from numbastats.scalar import loops
-        build(loops.map1_cpu, "serial", _f=formula.f)(np.ones(9), np.ones(9))"""
+        import numpy as np
+        from numbastats._core.kernel import bind, build
+        from numbastats.scalar import elementary, loops
+        f = bind(elementary.exp, NOBODY_ELSE_S={str(tmp_path)!r})  # the folder beside the package may have what others compiled
+        build(loops.map1_cpu, "serial", _f=f)(np.ones(9), np.ones(9))"""
     first, second = (run_python(code, NUMBA_CACHE_DIR=str(tmp_path), NUMBASTATS_PACK="0") for _ in range(2))
     assert "in no cache, so it is compiled" in first and f"kept in the cache {tmp_path}" in first
     assert f"taken from the cache {tmp_path}" in second and "compiled" not in second.replace("(compiled, or from the cache)", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import pickle
 from typing import get_args
@@ -27,7 +28,9 @@ def wide(u):
     return (1.0 - u / 3.0) ** 2 * (2.0 + u / 3.0)
 
 
-OWN = kde.define(cubic)
+@functools.cache
+def own():
+    return kde.define(cubic)
 
 
 def own_density(x, points, H, f):
@@ -124,24 +127,24 @@ def test_a_kernel_of_ones_own(d):
         return np.where(u < 1, (1 - u) ** 2 * (2 + u), 0.0)
 
     want = own_density(x, mesh(axes), H, f)
-    got = [kde.grid(x, axes, kernel=OWN, H=H, method=m, **CPU).reshape(-1) for m in ("auto", "skde", "skde-atomic")]
-    got += [kde.points(x, mesh(axes), kernel=OWN, H=H, method=m, **CPU) for m in ("cells", "ep")]
+    got = [kde.grid(x, axes, kernel=own(), H=H, method=m, **CPU).reshape(-1) for m in ("auto", "skde", "skde-atomic")]
+    got += [kde.points(x, mesh(axes), kernel=own(), H=H, method=m, **CPU) for m in ("cells", "ep")]
     for value in got:
         assert np.abs(value - want).max() <= 1e-12 * want.max()  # observed 1e-15
-    assert OWN.roughness(d)[1] == pytest.approx(
+    assert own().roughness(d)[1] == pytest.approx(
         quad(lambda u: u ** (d + 1) * cubic(u), 0, 1)[0] / (d * quad(lambda u: u ** (d - 1) * cubic(u), 0, 1)[0]), rel=1e-10
     )
     if d == 1:
         scaled = kde.define(wide, reach=3.0)
         np.testing.assert_allclose(kde.points(x, mesh(axes), kernel=scaled, H=H / 9, **CPU), want, rtol=1e-12, atol=1e-15)
-        fitted = kde.KDE(OWN, H=H, **CPU).fit(x)
-        assert fitted.var() == pytest.approx(x.var() + H[0, 0] * OWN.roughness(1)[1], rel=1e-12)
+        fitted = kde.KDE(own(), H=H, **CPU).fit(x)
+        assert fitted.var() == pytest.approx(x.var() + H[0, 0] * own().roughness(1)[1], rel=1e-12)
         for refused in (fitted.sample, lambda: fitted.cdf(0.0)):
             with pytest.raises(ValueError, match="kernel='cubic' has no .*use one of epanechnikov"):
                 refused()
-        assert copy.deepcopy(OWN) is OWN
-        again = pickle.loads(pickle.dumps(OWN))
-        assert isinstance(again, Smoothing) and again.name == "cubic" and again.norm(1) == OWN.norm(1)
+        assert copy.deepcopy(own()) is own()
+        again = pickle.loads(pickle.dumps(own()))
+        assert isinstance(again, Smoothing) and again.name == "cubic" and again.norm(1) == own().norm(1)
 
 
 @pytest.mark.slow
@@ -174,7 +177,7 @@ PROFILE_OF = {
 @pytest.mark.parametrize("kernel", list(PROFILE_OF))
 def test_self_convolutions(kernel):
     """Tables of K*K against sums over a lattice, whose error is the tolerance."""
-    record, f = OWN if kernel == "own" else kernel_of(kernel), PROFILE_OF[kernel]
+    record, f = own() if kernel == "own" else kernel_of(kernel), PROFILE_OF[kernel]
     table = object.__new__(bandwidth._Pieces)
     for d, m in ((1, 20_001), (2, 801)):
         table.table = bandwidth._tables(record, d).reshape(-1, 6)[: 2 * bandwidth.PIECES]

@@ -12,10 +12,13 @@ import scipy.stats
 
 import numbastats as ns
 
-x = ns.stable.rvs(1.6, 0.4, loc=3.0, scale=2.0, size=200, rng=1)
+
+@pytest.fixture(scope="module")
+def x():
+    return ns.stable.rvs(1.6, 0.4, loc=3.0, scale=2.0, size=200, rng=1)
 
 
-def constrained(name, value, start):
+def constrained(x, name, value, start):
     """The largest log-likelihood with one parameter held, by a search that knows nothing of `fit`."""
     i = ("alpha", "beta", "loc", "scale").index(name)
     rest = [j for j in range(4) if j != i]
@@ -33,12 +36,12 @@ def constrained(name, value, start):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["scale"])
-def test_ends_lose_half_the_quantile_of_chi_square_by_reference(name):
+def test_ends_lose_half_the_quantile_of_chi_square_by_reference(name, x):
     best = ns.stable.fit(x)
     found = ns.stable.profile(x, name, level=0.9, found=best)
     limit = scipy.stats.chi2(1).ppf(0.9) / 2
     for end in (found.lower, found.upper):
-        assert best.loglik - constrained(name, end, best.params) == pytest.approx(limit, abs=2e-3)
+        assert best.loglik - constrained(x, name, end, best.params) == pytest.approx(limit, abs=2e-3)
     assert found.lower < found.estimate < found.upper and found.message == "ok" and found.level == 0.9
     assert (np.diff(found.values) > 0).all() and found.loglik.max() == best.loglik
 
@@ -54,7 +57,7 @@ def test_intervals_are_near_those_of_standard_errors_in_large_samples():
 
 
 @pytest.mark.slow
-def test_an_end_may_be_a_bound():
+def test_an_end_may_be_a_bound(x):
     z = np.random.default_rng(1).normal(size=200)
     found = ns.stable.profile(z, "alpha")
     assert found.upper == 2.0 and 1.5 < found.lower < 2.0 and found.message == "upper end is the bound 2"
@@ -64,7 +67,7 @@ def test_an_end_may_be_a_bound():
     assert found.lower == 1.59 and "lower end is the bound 1.59" in found.message
 
 
-def test_other_parameters_may_be_fixed():
+def test_other_parameters_may_be_fixed(x):
     found = ns.stable.profile(x, "alpha", fixed={"beta": 0.4}, param="S1")
     assert found.lower < 1.6 < found.upper
 
@@ -79,7 +82,7 @@ def test_coverage():
     assert 44 <= inside <= 50
 
 
-def test_a_likelier_point_is_told():
+def test_a_likelier_point_is_told(x):
     best = dataclasses.replace(ns.stable.fit(x), loglik=ns.stable.fit(x).loglik - 5.0)
     with pytest.warns(ns.ConvergenceWarning, match="not the maximum") as told:
         assert "log-likelihood" in ns.stable.profile(x, "beta", found=best).message
@@ -87,7 +90,7 @@ def test_a_likelier_point_is_told():
 
 
 @pytest.mark.parametrize("statistic", ["anderson-darling", "cramer-von-mises", "kolmogorov-smirnov"])
-def test_statistics_by_reference(statistic):
+def test_statistics_by_reference(statistic, x):
     """SciPy's statistics of the uniform distribution, of the probabilities under the fit."""
     found = ns.stable.goodness(x, statistic, method="quantile", draws=19, rng=1)
     u = np.sort(ns.stable.cdf(x, *found.fit.params))
@@ -122,7 +125,7 @@ def test_p_values_are_uniform_under_the_hypothesis():
     assert scipy.stats.chisquare(np.histogram(p, bins=4, range=(0, 1.0001))[0]).pvalue > 0.01
 
 
-def test_bad_input():
+def test_bad_input(x):
     for call, error, said in [
         (lambda: ns.stable.profile(x, "mu"), ValueError, "use one of 'alpha'"),
         (lambda: ns.stable.profile(x, "alpha", level=95), ValueError, "use 0.95 for 95 %"),
