@@ -1,9 +1,10 @@
 """`python -m pytest --changed`: the tests that a change reaches, by the imports of the package and of the tests.
 
 What changed is the difference of the working tree from the merge base with the main branch, and files that git does not know yet.
-A test file depends on what it imports, anywhere in it, on the sub-packages that it names (`ns.kde`, as a user writes it), and on
-what these depend on. Where the code of a changed module is as it was, but for docstrings and comments, its doctests and the rules
-of the house are all there is to run. Changes of other kinds of files (data, pyproject.toml, conftest.py) run everything.
+A test file depends on what it imports, anywhere in it, on what it names as a user does (`ns.kde.grid`), and on what these depend
+on. Of a name that a package hands on only the file counts that has it. Where the code of a changed module is as it was, but for
+docstrings and comments, its doctests and the rules of the house are all there is to run. Changes of other kinds of files (data,
+pyproject.toml, conftest.py) run everything.
 
 `python -m tests.changed COMMIT FILE ...` ends with status 0 where what changed since a commit reaches one of the files, or where
 git does not know the commit; with 1 where it reaches none.
@@ -24,7 +25,9 @@ ROOT = Path(__file__).parent.parent
 # tests that read the sources, or run other programs with them
 ALWAYS = {f"tests/test_{name}.py" for name in "rules readme ptx emulator first_calls".split()}
 FOLDERS = ("examples", "asv_benchmarks")  # whose files tests run by the name of their folder
-USES = re.compile(rf"\b(?:ns|{NAME})\.(\w+)")
+USES = re.compile(rf"\b(?:ns|{NAME})((?:\.\w+)+)")
+ALONE = "#"  # behind a path: its own code, without what it imports
+ROOMS = "bayes distributions interop kde mixture plot quantile random scalar stable testing".split()
 EXAMPLE = re.compile(r"^ *(?:>>>|\.\.\.) .*", re.MULTILINE)
 EVERYTHING = None
 # the package loads its parts on demand, and every test has these; an edit of one of them runs everything
@@ -68,31 +71,105 @@ def same_code(path, base):
 
 
 @functools.cache
+def _handed_on(module):
+    """What the `__init__` of a package takes from its files, by the names under which it hands it on."""
+    if not TREE.stamps[module][0].endswith("__init__.py"):
+        return {}
+    nodes = [node for node in ast.walk(ast.parse(Path(TREE.stamps[module][0]).read_text())) if isinstance(node, ast.ImportFrom)]
+    return {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+
+
+def _files_of(name):
+    """The file of a dotted name; of one that a package hands on the file that has it, and the code of the package itself."""
+    module = NAME
+    for part in name.split(".")[1:]:
+        if f"{module}.{part}" in TREE.stamps:
+            module = f"{module}.{part}"
+        elif part in _handed_on(module) and _handed_on(module)[part].startswith(NAME):
+            return {_path(module) + ALONE} | _files_of(_handed_on(module)[part])
+        else:
+            break
+    return {_path(module)}
+
+
+class _Names(ast.NodeVisitor):
+    """Dotted names of the package that the code of a file uses, by whatever names it knows the package and its parts."""
+
+    def __init__(self, tree):
+        self.known, self.found = {}, set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                self.known |= {a.asname or NAME: a.name if a.asname else NAME for a in node.names if a.name.split(".")[0] == NAME}
+            elif isinstance(node, ast.ImportFrom) and named_imports(node):
+                for alias, name in zip(node.names, named_imports(node), strict=False):
+                    if name in TREE.stamps:
+                        self.known[alias.asname or alias.name] = name
+                    else:
+                        self.found.add(name)
+            elif (
+                isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and self._chain(node.value) in TREE.stamps
+            ):
+                self.known[node.targets[0].id] = self._chain(node.value)
+        self.visit(tree)
+
+    def _chain(self, node):
+        parts = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        return ".".join([self.known[node.id], *reversed(parts)]) if isinstance(node, ast.Name) and node.id in self.known else ""
+
+    def visit_Assign(self, node):
+        """`D = ns.distributions` uses nothing of it yet."""
+        if not (isinstance(node.targets[0], ast.Name) and self._chain(node.value) in TREE.stamps):
+            self.generic_visit(node)
+
+    def visit_Attribute(self, node):
+        """`ns.kde.grid`."""
+        if self._chain(node):
+            self.found.add(self._chain(node))
+        else:
+            self.generic_visit(node)
+
+    def visit_Name(self, node):
+        """A module that is handed to something, such as `getattr`."""
+        if isinstance(node.ctx, ast.Load) and node.id in self.known:
+            self.found |= {self.known[node.id]} if self.known[node.id] != NAME else {f"{NAME}.{room}" for room in ROOMS}
+
+
+@functools.cache
 def depends_on(path):
-    """Files that a file names: by imports, by attributes of the package, by the folder."""
+    """Files that a file names: by imports, by attributes of the package, by the folder; some `ALONE`."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    found, names = set(), set() if path.startswith(f"{NAME}/") else {f"{NAME}.{name}" for name in USES.findall(text)}
+    of_package, found, names = path.startswith(f"{NAME}/"), set(), set()
     if path.endswith(".py"):
-        for node in ast.walk(ast.parse(text)):
-            names |= set(named_imports(node))
+        tree = ast.parse(text)
+        names = _Names(tree).found
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests"):
                 names |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
             elif isinstance(node, ast.Import):
                 names |= {a.name for a in node.names if a.name.startswith("tests.")}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not of_package:  # code for other processes
+                names |= {f"{NAME}{chain}" for chain in USES.findall(node.value)}
+        if of_package and "__subclasses__" in text:  # whoever loads the package has them all
+            names.add(_module(path).rpartition(".")[0])
+    else:
+        names = {f"{NAME}{chain}" for chain in USES.findall(text)}
     for name in names:
         if name.startswith("tests"):
             found |= {p for p in (f"{name.replace('.', '/')}.py", f"{name.replace('.', '/')}/__init__.py") if (ROOT / p).exists()}
-        elif TREE.module_of(name) in TREE.stamps:
-            found.add(_path(TREE.module_of(name)))
+        else:
+            found |= _files_of(name)
     if "/test_" in path:
         found |= {str(p.relative_to(ROOT)) for folder in FOLDERS if folder in text for p in (ROOT / folder).rglob("*.py")}
-    return found - APART
+    return {name for name in found if name.removesuffix(ALONE) not in APART}
 
 
 def used_in_examples(path):
     """Files of the sub-packages that the examples in a module's docstrings use; who imports the module does not run these."""
     names = USES.findall("\n".join(EXAMPLE.findall((ROOT / path).read_text(encoding="utf-8")))) if _module(path) else ()
-    return {_path(f"{NAME}.{name}") for name in names if f"{NAME}.{name}" in TREE.stamps}
+    return set().union(*(_files_of(f"{NAME}{chain}") for chain in names)) - APART
 
 
 def reached_by(changed, base):
@@ -112,8 +189,8 @@ def reached_by(changed, base):
             one = ahead.pop()
             if one not in found:
                 found.add(one)
-                ahead += depends_on(one)
-        return found
+                ahead += [] if one.endswith(ALONE) else depends_on(one)
+        return {one.removesuffix(ALONE) for one in found}
 
     def reached(path):
         return path in changed or (path in ALWAYS and bool(changed)) or not closure(path).isdisjoint(code)

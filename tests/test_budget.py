@@ -44,7 +44,9 @@ def rooms():
     """(code lines, kernels) by the folder of the package; the files beside the folders are one room."""
     for name in TOPICS:
         importlib.import_module(f"numbastats.{name}")
-    kernels = collections.Counter(kernel._module.split(".")[1] for kernel in REGISTRY.values() if kernel._module.startswith("numbastats."))
+    kernels = collections.Counter(
+        kernel._module.split(".")[1] for kernel in REGISTRY.values() if kernel._module.startswith("numbastats.")
+    )
     lines = collections.Counter()
     for path in ROOT.rglob("*.py"):
         inside = path.relative_to(ROOT)

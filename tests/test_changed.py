@@ -26,7 +26,7 @@ def test_a_change_reaches_those_who_import_it(reached):
     assert reached() == []
     assert reached("numbastats/kde/arguments.py") == [kde, rules]
     assert reached("numbastats/kde/kernels/direct.py") == [kde, rules]
-    assert reached("numbastats/scalar/stable.py") == TESTS  # kernel densities and mixtures become distributions
+    assert reached("numbastats/scalar/stable.py") == [stable, mixture, rules]  # mixtures become distributions
     assert reached("numbastats/bayes/design.py") == [rules]
     assert reached("numbastats/scalar/latent.py") == [mixture, rules]
     assert reached("numbastats/scalar/elementary.py") == TESTS
@@ -34,6 +34,12 @@ def test_a_change_reaches_those_who_import_it(reached):
     reaches = changed.reached_by({"numbastats/random/__init__.py"}, "base")
     assert reaches("numbastats/kde/bandwidth.py")  # by an example in a docstring
     assert reaches("tests/test_ptx.py") and reaches("tests/test_readme.py")
+    assert reached("numbastats/kde/__init__.py") == [kde, rules]
+    reaches = changed.reached_by({"numbastats/distributions/families/gamma.py"}, "base")
+    assert reaches("tests/distributions/test_fitting.py") and reaches(
+        "tests/mixture/test_components.py"
+    )  # of all families there are
+    assert not reaches("tests/distributions/test_moments.py") and not reaches("tests/kde/test_distributed.py")
     assert reached("tests/kde/naive.py") == [kde, rules]  # a helper of tests
     assert reached("tests/stable/test_functions.py") == [stable, rules]
 
