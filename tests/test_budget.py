@@ -70,5 +70,6 @@ def test_every_room_keeps_to_its_line():
 
 
 def test_lines_without_texts():
-    text = '"""Module.\n\nMore."""\nimport os  # why\n\n\ndef f(\n    x,\n):\n    """Doc."""\n    # a comment\n    return """two\nlines"""\n'
+    text = '"""Module.\n\nMore."""\nimport os  # why\n\n\ndef f(\n    x,\n):\n    """Doc."""\n'
+    text += '    # a comment\n    return """two\nlines"""\n'
     assert code_lines(text) == 6
