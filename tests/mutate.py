@@ -34,7 +34,7 @@ def listed():
 
 def verdict(copy, tests, expression):
     """'caught', or 'survived', or what went wrong instead."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", tests]
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "-p", "no:cacheprovider", tests]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(copy / "cache"), "OMP_WAIT_POLICY": "passive"}
     try:
         for selected in dict.fromkeys((expression, "")):
