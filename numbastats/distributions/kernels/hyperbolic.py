@@ -112,8 +112,8 @@ def _constant(p, share, g, H):
 
 
 # What the functions of a climb get as `data`: values, weights and their sum; whether steps are in alpha and beta, of which one is
-# held, and not in their sum and difference; the spread, which is the unit of thresholds and of steps of mu; the delta at which the
-# climb ends; the least lam.
+# held, and not in their sum and difference; the spread, which is the unit of thresholds and of steps of mu; the delta at which
+# the climb ends; the least lam.
 
 
 @_summing
@@ -411,7 +411,8 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
         if within or (without_delta and not _free(fixed, DELTA)):
             continue
         # delta = 0 is the variance gamma distribution's: an end beside it, or at its least lam, is the last choice
-        pole = family == 0 and _free(fixed, DELTA) and p[DELTA] < _LEAST * spread / length and not (without_delta and done == OK)
+        beside = family == 0 and _free(fixed, DELTA) and p[DELTA] < _LEAST * spread / length
+        pole = beside and done != OK and done != NORMAL_LIMIT
         done = DEGENERATE if without_delta and done == OK else done
         if best == -math.inf or (at_pole and (without_delta or not pole)) or (not pole and numbers[LOGLIK] > best + 1e-9):
             best, status, at_pole = numbers[LOGLIK], done, pole
