@@ -7,6 +7,7 @@
 * `_in_coordinates(data, n, par, g, H, slope, A)`: writes gradient, and Hessian with its sign changed, in the coordinates of
   steps, in which the information is about `mass`. Of the matrix only the lower triangle is read. See `in_units`.
 * `_moved(data, n, par, step, out)`: writes the parameters after a step in these coordinates; False if the step is too long.
+  A coordinate that is no parameter may have a bound: `_moved` keeps to it, and `_in_coordinates` does `hold` what climbs beyond.
 * `_limit(data, par)`: 0, or the status with which a climb ends that has come so far.
 
 `climber` needs the derivatives alone: its coordinates are logarithms of positive parameters, and others in units of the last.
@@ -33,6 +34,7 @@ __all__ = [
     "climber",
     "copy",
     "copy_matrix",
+    "hold",
     "in_units",
     "rows",
 ]
@@ -152,7 +154,7 @@ def climber(derivatives, logs, limit=_no_limit):
 
 
 @_function
-def _hold(slope, A, n, i):
+def hold(slope, A, n, i):
     """Take coordinate i out of a step."""
     slope[i] = 0.0
     for k in range(i):
@@ -197,7 +199,7 @@ def climb(data, n, mass, damping, most, work):
             for i in range(n):
                 at_end = (par[i] <= low[i] and slope[i] < 0.0) or (par[i] >= high[i] and slope[i] > 0.0)
                 if at_end or held[i] == held[i]:
-                    _hold(slope, A, n, i)
+                    hold(slope, A, n, i)
         elif passes == 1:
             break
         else:

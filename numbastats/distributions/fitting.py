@@ -1131,7 +1131,8 @@ def fit(
     derivative) at mu, and the likelihood one at every value: the best mu of the values nearby is searched. There are no standard
     errors then, as they rest on second derivatives; with mu in `fixed` the other parameters have theirs, given mu. A generalised
     hyperbolic distribution often fits best at a boundary (delta = 0: variance gamma; alpha = abs(beta): a skew t distribution),
-    which is status 3; some hundreds of values hardly determine its five parameters, as the standard errors say.
+    which is status 3: the maximum where delta, or alpha - abs(beta), is 1e-6 in units of the spread, or where delta = 0. Some
+    hundreds of values hardly determine its five parameters, as the standard errors say.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from numbastats._core.climb import HELD, HESSIAN, PAR, climb, copy, copy_matrix, in_units, rows
+from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climb, copy, copy_matrix, hold, in_units, rows
 from numbastats._core.kernel import array_function, bind
 from numbastats.distributions.kernels.fits import (
     DEGENERATE,
@@ -37,7 +37,8 @@ LAM, ALPHA, BETA, DELTA, MU, SIZE = 0, 1, 2, 3, 4, 5  # SIZE: number of paramete
 
 _FAR, _FARTHEST = 1e5, 1e4  # alpha delta, and alpha in units of the data, from which the distribution is a limit to four digits
 _ONE_SIDED = 300.0  # alpha from which a skew distribution (abs(beta) > 0.98 alpha) is its limit on one side to three digits
-_NEAR = 1e-6  # in units of the data
+_NEAR = 1e-6  # least delta, and alpha - |beta|, in units of the spread: a limit is the maximum there, a point by itself
+_AT = 1.0 + 1e-6  # alpha - |beta| is a difference: so far from its least value it has that
 _LEAST = 1e-4  # delta of a maximum, and alpha - |beta|; the likelihood is flat next to 0
 _LEAST_LAM = 0.51  # of variance gamma distributions; below, the likelihood has poles at every value
 CUSPS = 1.5  # lam up to which the density of a variance gamma distribution has a cusp, or no second derivative, at mu
@@ -61,71 +62,64 @@ _summing = array_function(fastmath=("contract", "reassoc"), host=False)
 def _constant(p, share, g, H):
     """Writes the gradient and Hessian of C by lam, alpha, beta, delta, and returns C.
 
+    Alpha and beta are in log gamma: x and y are the derivatives of C by that, mixed its derivative by lam too. Next to
+    alpha = |beta| these are small, and the terms of which they are made large: added up first, they leave no noise.
     With delta = 0 the share of values equal to mu is counted here: q^v K_v(alpha q) is Gamma(v)/2 (2/alpha)^v there.
     """
     lam, a, b, d = p[LAM], p[ALPHA], p[BETA], p[DELTA]
     v, g2 = lam - 0.5, (a - b) * (a + b)
     gamma = math.sqrt(g2)
-    over = 1.0 / (g2 * g2)
     for i in range(g.size):
         g[i] = 0.0
         for j in range(g.size):
             H[i, j] = 0.0
-    # of lam log(gamma^k), k = 1 or 2
     k = 1.0 if d > 0.0 else 2.0
-    c = k * lam * math.log(gamma)
-    g[LAM], g[ALPHA], g[BETA] = k * math.log(gamma), k * lam * a / g2, -k * lam * b / g2
-    H[ALPHA, LAM], H[BETA, LAM] = k * a / g2, -k * b / g2
-    H[ALPHA, ALPHA] = -k * lam * (a * a + b * b) * over
-    H[BETA, ALPHA] = 2.0 * k * lam * a * b * over
-    H[BETA, BETA] = H[ALPHA, ALPHA]
+    c, x, y, mixed = k * lam * math.log(gamma), k * lam, 0.0, k
+    g[LAM] = k * math.log(gamma)
     if d > 0.0:
         s = d * gamma
-        value, z1, z2, by_lam, lam2, mixed = _inner(lam, s)
-        sa, sb = d * a / gamma, -d * b / gamma
+        value, z1, _z2, by_lam, lam2, z1_by_lam = _inner(lam, s)
+        x -= z1 * s
+        y = x * (x - 2.0 * lam) - s * s  # by Bessel's equation
+        mixed -= z1_by_lam * s
         c += -lam * math.log(d) - v * math.log(a) - _LOG_SQRT_2PI - value
         g[LAM] += -math.log(d) - math.log(a) - by_lam
-        g[ALPHA] -= v / a + z1 * sa
-        g[BETA] -= z1 * sb
-        g[DELTA] = -lam / d - z1 * gamma
+        g[DELTA] = (x - 2.0 * lam) / d
         H[LAM, LAM] = -lam2
-        H[ALPHA, LAM] -= 1.0 / a + mixed * sa
-        H[BETA, LAM] -= mixed * sb
-        H[DELTA, LAM] = -1.0 / d - mixed * gamma
-        cross = d * a * b / (gamma * g2)
-        H[ALPHA, ALPHA] += v / (a * a) + z1 * d * b * b / (gamma * g2) - z2 * sa * sa
-        H[BETA, ALPHA] -= z1 * cross + z2 * sa * sb
-        H[BETA, BETA] += z1 * d * a * a / (gamma * g2) - z2 * sb * sb
-        H[DELTA, ALPHA] = -z1 * a / gamma - z2 * sa * gamma
-        H[DELTA, BETA] = z1 * b / gamma - z2 * sb * gamma
-        H[DELTA, DELTA] = lam / (d * d) - z2 * g2
+        H[DELTA, LAM] = (mixed - 2.0) / d
+        H[DELTA, ALPHA], H[DELTA, BETA] = y * a / (d * g2), -y * b / (d * g2)
+        H[DELTA, DELTA] = (y - (x - 2.0 * lam)) / (d * d)
     else:
         f, e, _h = fam.gamma_terms(lam)
         c -= v * math.log(2.0 * a) + _LOG_SQRT_PI + math.lgamma(lam)
         g[LAM] -= math.log(2.0 * a) + (math.log(lam) - f)
-        g[ALPHA] -= v / a
         H[LAM, LAM] = e - 1.0 / lam
-        H[ALPHA, LAM] -= 1.0 / a
-        H[ALPHA, ALPHA] += v / (a * a)
-        if share > 0.0:
-            f, e, _h = fam.gamma_terms(v)
-            c += share * (math.lgamma(v) + (v - 1.0) * _LOG_2 - v * math.log(a))
-            g[LAM] += share * (math.log(v) - f + _LOG_2 - math.log(a))
-            g[ALPHA] -= share * v / a
-            H[LAM, LAM] += share * (1.0 / v - e)
-            H[ALPHA, LAM] -= share / a
-            H[ALPHA, ALPHA] += share * v / (a * a)
+    by_a, by_b, bend = a / g2, -b / g2, x * (a * a + b * b) / g2 / g2
+    g[ALPHA], g[BETA] = x * by_a - v / a, x * by_b
+    H[ALPHA, LAM], H[BETA, LAM] = mixed * by_a - 1.0 / a, mixed * by_b
+    H[ALPHA, ALPHA] = y * by_a * by_a - bend + v / (a * a)
+    H[BETA, ALPHA] = (y - 2.0 * x) * by_a * by_b
+    H[BETA, BETA] = y * by_b * by_b - bend
+    if share > 0.0:
+        f, e, _h = fam.gamma_terms(v)
+        c += share * (math.lgamma(v) + (v - 1.0) * _LOG_2 - v * math.log(a))
+        g[LAM] += share * (math.log(v) - f + _LOG_2 - math.log(a))
+        g[ALPHA] -= share * v / a
+        H[LAM, LAM] += share * (1.0 / v - e)
+        H[ALPHA, LAM] -= share / a
+        H[ALPHA, ALPHA] += share * v / (a * a)
     return c
 
 
 # What the functions of a climb get as `data`: values, weights and their sum; whether steps are in alpha and beta, of which one is
-# held, and not in their sum and difference; whether delta is free; the least lam.
+# held, and not in their sum and difference; the spread, which is the unit of thresholds and of steps of mu; the delta at which
+# the climb ends; the least lam.
 
 
 @_summing
 def _derivatives(data, p, g, H):
     """Log-likelihood, its rounding, gradient and Hessian at p; -inf outside of the domain."""
-    x, w, mass, _tied, _free_delta, _least = data
+    x, w, mass, _tied, _spread, _edge, _least = data
     a, b, d, mu = p[ALPHA], p[BETA], p[DELTA], p[MU]
     if not (a > abs(b) and d >= 0.0 and (d > 0.0 or p[LAM] > 0.0)):
         return -math.inf, 0.0
@@ -198,8 +192,8 @@ def _free(held, i):
 @_function
 def _in_coordinates(data, n, p, g, H, slope, A):
     """Of lam or log(lam - least), log(alpha - beta), log(alpha + beta), log delta, mu; alpha and beta as they are if tied."""
-    _x, _w, _mass, tied, _free_delta, least = data
-    in_units(g, H, (p[LAM] - least if least > 0.0 else 1.0, 1.0, 1.0, p[DELTA], 1.0), slope, A)
+    _x, _w, _mass, tied, spread, _edge, least = data
+    in_units(g, H, (p[LAM] - least if least > 0.0 else 1.0, 1.0, 1.0, p[DELTA], spread), slope, A)
     if not tied:
         lo, hi = 0.5 * (p[ALPHA] - p[BETA]), 0.5 * (p[ALPHA] + p[BETA])
         a, b = slope[ALPHA], slope[BETA]
@@ -213,6 +207,9 @@ def _in_coordinates(data, n, p, g, H, slope, A):
         A[ALPHA, ALPHA] = lo * lo * ((a - both) + (b - both)) - slope[ALPHA]  # in this order: next to beta = alpha they cancel
         A[BETA, ALPHA] = lo * hi * (a - b)
         A[BETA, BETA] = hi * hi * ((a + both) + (b + both)) - slope[BETA]
+        for i in range(ALPHA, DELTA):
+            if (lo if i == ALPHA else hi) * spread <= 0.5 * _NEAR * _AT and slope[i] < 0.0:
+                hold(slope, A, n, i)
     A[DELTA, DELTA] -= slope[DELTA]
     if least > 0.0:
         A[LAM, LAM] -= slope[LAM]
@@ -221,46 +218,56 @@ def _in_coordinates(data, n, p, g, H, slope, A):
 @_function
 def _moved(data, n, p, step, out):
     """The point after a step; False if a coordinate but mu changes by more than 3."""
-    _x, _w, _mass, tied, _free_delta, least = data
-    out[MU] = p[MU] + step[MU]
+    _x, _w, _mass, tied, spread, _edge, least = data
+    longest = 0.0
+    for i in range(MU):
+        longest = max(longest, abs(step[i]))
+    if not longest <= 3.0:
+        return False
+    out[MU] = p[MU] + spread * step[MU]
     out[DELTA] = p[DELTA] * math.exp(step[DELTA])
     out[LAM] = least + (p[LAM] - least) * math.exp(step[LAM]) if least > 0.0 else p[LAM] + step[LAM]
     if tied:
         out[ALPHA], out[BETA] = p[ALPHA] + step[ALPHA], p[BETA] + step[BETA]
     else:
         lo, hi = (p[ALPHA] - p[BETA]) * math.exp(step[ALPHA]), (p[ALPHA] + p[BETA]) * math.exp(step[BETA])
+        lo, hi = max(lo, _NEAR / spread), max(hi, _NEAR / spread)
         out[ALPHA], out[BETA] = 0.5 * (lo + hi), 0.5 * (hi - lo)
-    longest = 0.0
-    for i in range(MU):
-        longest = max(longest, abs(step[i]))
-    return longest <= 3.0
+    return True
 
 
 @_function
 def _limit(data, p):
-    """The status of a limit of light tails, or next to a pole; else 0."""
-    _x, _w, _mass, tied, free_delta, _least = data
-    if p[ALPHA] * p[DELTA] > _FAR or p[ALPHA] > _FARTHEST or abs(p[LAM]) > _FARTHEST:
+    """The status of a limit of light tails, or of delta at its end; else 0."""
+    _x, _w, _mass, _tied, spread, edge, _least = data
+    if p[ALPHA] * p[DELTA] > _FAR or p[ALPHA] * spread > _FARTHEST or abs(p[LAM]) > _FARTHEST:
         return NORMAL_LIMIT
-    near = free_delta and p[DELTA] < _NEAR
-    return DEGENERATE if near or (not tied and p[ALPHA] - abs(p[BETA]) < _NEAR) else 0
+    return DEGENERATE if p[DELTA] <= edge else 0
 
 
 @_function
-def _climb(x, w, mass, least, work, numbers):
+def _climb(x, w, mass, spread, least, work, numbers):
     """Climb from row PAR of the work space to a maximum, with row HELD held; returns the status."""
-    p, held = work[PAR], work[HELD]
-    tied, free_delta = not (_free(held, ALPHA) and _free(held, BETA)), _free(held, DELTA)
-    status, numbers[LOGLIK], passes = _newton((x, w, mass, tied, free_delta, least), SIZE, mass, 1e-3, MOST, work)
+    p, held, low, high, gap = work[PAR], work[HELD], work[LOW], work[HIGH], _NEAR / spread
+    free_alpha, free_beta, free_delta = _free(held, ALPHA), _free(held, BETA), _free(held, DELTA)
+    low[DELTA] = _NEAR * spread if free_delta else 0.0
+    edge = low[DELTA] if free_delta and _free(held, LAM) else -1.0  # beside delta = 0, with lam falling, is a pole
+    if free_alpha != free_beta:
+        low[ALPHA] = abs(p[BETA]) + gap if free_alpha else 0.0
+        high[BETA] = p[ALPHA] - gap if free_beta else math.inf
+        low[BETA] = -high[BETA]
+    sample = x, w, mass, not (free_alpha and free_beta), spread, edge, least
+    status, numbers[LOGLIK], passes = _newton(sample, SIZE, mass, 1e-3, MOST, work)
     numbers[PASSES] += passes
     if numbers[LOGLIK] == -math.inf:
         status = DEGENERATE
     if status != OK:
         return status
-    if p[ALPHA] > _ONE_SIDED and abs(p[BETA]) > 0.98 * p[ALPHA]:
+    if p[ALPHA] * spread > _ONE_SIDED and abs(p[BETA]) > 0.98 * p[ALPHA]:
         return NORMAL_LIMIT
-    inside = (p[DELTA] > _LEAST or not free_delta) and (tied or p[ALPHA] - abs(p[BETA]) > _LEAST)
-    return OK if inside and (least <= 0.0 or p[LAM] > least + _LEAST) else DEGENERATE
+    tails = p[ALPHA] - abs(p[BETA]) > _LEAST / spread or not (free_alpha or free_beta)
+    inside = tails and (p[DELTA] > _LEAST * spread or not free_delta) and (least <= 0.0 or p[LAM] > least + _LEAST)
+    return OK if inside else DEGENERATE
 
 
 @_function
@@ -278,7 +285,7 @@ def _next(x, at, up):
 def _likeliest_mu(x, w, mass, work, numbers):
     """Of the values next to mu the one with the largest likelihood, the other parameters as they are; spoils the Hessian."""
     p, tries = work[PAR], 0
-    sample = x, w, mass, False, False, 0.0
+    sample = x, w, mass, False, 1.0, -1.0, 0.0
     before, top, mu = p[MU], -math.inf, p[MU]
     while tries < 2 * _WALK:
         if tries == _WALK:
@@ -294,13 +301,13 @@ def _likeliest_mu(x, w, mass, work, numbers):
 
 
 @_function
-def _smooth_climb(x, w, mass, work, numbers):
+def _smooth_climb(x, w, mass, spread, work, numbers):
     """`_climb` of a distribution with delta > 0."""
-    return _climb(x, w, mass, 0.0, work, numbers)
+    return _climb(x, w, mass, spread, 0.0, work, numbers)
 
 
 @_function
-def _climb_with_cusps(x, w, mass, work, numbers):
+def _climb_with_cusps(x, w, mass, spread, work, numbers):
     """`_climb` of a variance gamma distribution, whose density may have a cusp at mu: the likelihood then has one at every value.
 
     After a climb that is smooth (delta > 0 in place of 0), values on either side are tried as mu, and the other parameters climb
@@ -311,9 +318,9 @@ def _climb_with_cusps(x, w, mass, work, numbers):
     cusps, fixed_mu = held[DELTA] == 0.0, held[MU]
     walking, last, rounds, reached, status = fixed_mu != fixed_mu, not cusps, 0, -math.inf, OK
     if cusps:
-        p[DELTA] = _SMOOTH
+        p[DELTA] = _SMOOTH * spread
     while True:  # from one place: the climb is compiled again with each
-        done = _climb(x, w, mass, _LEAST_LAM if cusps else 0.0, work, numbers)
+        done = _climb(x, w, mass, spread, _LEAST_LAM if cusps else 0.0, work, numbers)
         if last:
             return done
         if rounds == 0:
@@ -400,12 +407,14 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
         if _free(held, BETA) != _free(held, ALPHA):
             if _free(held, ALPHA):
                 p[ALPHA] = max(p[ALPHA], 1.5 * abs(p[BETA]))
-        done = _reach(x, w, mass, work, numbers)
-        if within or (without_delta and (done != OK or not _free(fixed, DELTA))):
+        done = _reach(x, w, mass, spread / length, work, numbers)
+        if within or (without_delta and not _free(fixed, DELTA)):
             continue
-        done = DEGENERATE if without_delta else done
-        pole = family == 0 and _free(held, DELTA) and p[DELTA] < _LEAST and p[LAM] < _LEAST_LAM
-        if best == -math.inf or (not pole and (at_pole or numbers[LOGLIK] > best + 1e-9)):
+        # delta = 0 is the variance gamma distribution's: an end beside it, or at its least lam, is the last choice
+        beside = family == 0 and _free(fixed, DELTA) and p[DELTA] < _LEAST * spread / length
+        pole = beside and done != OK and done != NORMAL_LIMIT
+        done = DEGENERATE if without_delta and done == OK else done
+        if best == -math.inf or (at_pole and (without_delta or not pole)) or (not pole and numbers[LOGLIK] > best + 1e-9):
             best, status, at_pole = numbers[LOGLIK], done, pole
             results(work, SIZE, params, info)
         if done == OK and family != 0:
