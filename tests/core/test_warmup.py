@@ -72,6 +72,17 @@ def test_kernels_of_the_tour_exist():
     assert len(kernels) > 20 and [job.label for job in compiling._jobs(kernels, "cpu", True)] == kernels
 
 
+def test_the_tour_calls_the_kernels_of_its_list(tmp_path):
+    """All of them and no others, in full size; in smoke size shorter calls take other twins."""
+    for package in ("matplotlib", "sklearn", "arch"):
+        pytest.importorskip(package)
+    script, env = Path(__file__).parents[2] / "examples" / "tour_kernels.py", {**os.environ, "NUMBASTATS_SMOKE": "0"}
+    env.pop("NUMBA_ENABLE_CUDASIM", None)
+    done = subprocess.run([sys.executable, script, "--output", tmp_path], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "\r" not in done.stderr and "numbastats compiles" not in done.stderr
+
+
 def test_progress_of_warmup(run_python, capsys):
     """A bar, and where it cannot be drawn again one line; and with all on the disk no process is started."""
     code = """
