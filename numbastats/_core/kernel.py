@@ -505,6 +505,8 @@ class WithFunctions:
 
     def __init__(self, shared, signature, facts, functions):
         self._shared, self._facts, self._functions = shared, facts, functions
+        for dispatcher in functions:  # Python never calls them
+            dispatcher.targetoptions.update(numba_internals.NO_WRAPPERS)
         self.parts = [(shared, signature), *functions.items()]  # the dispatchers, with the one signature of each
         self.signatures = []
 
