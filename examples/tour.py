@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
 import os
 from pathlib import Path
 
-from tour_kernels import KERNELS
+from tour_kernels import COMPILING, KERNELS, LONGEST
 
 import numbastats as ns
 
@@ -51,8 +52,11 @@ def main():
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plots")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
+    cores = os.cpu_count() or 1
+    wait = 5 * math.ceil(max(LONGEST, COMPILING / cores) / 5)
     print(
-        f"numbastats {ns.__version__}, {os.cpu_count()} cores; median times; the first run compiles for a minute or two\n",
+        f"numbastats {ns.__version__}, {cores} cores; median times. Compiling takes about {wait} s, on the first run alone; "
+        "the analyses take about half a minute.\n",
         flush=True,
     )
     from matplotlib import pyplot as plt

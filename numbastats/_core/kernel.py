@@ -307,25 +307,27 @@ def _undisturbed(compile, module, name):
 
 
 ANNOUNCED_AFTER = 1.0  # seconds
-_announced_rooms: set[str] = set()
+_was_announced = False
 
 
 @contextlib.contextmanager
 def _announced(module):
-    """Say on stderr, once for each room, that a first call waits for the compiler, and what to do about it."""
+    """Say on stderr, once in a process, that a first call waits for the compiler, and what to do about it."""
     package, _, rest = module.partition(".")
     room = rest.partition(".")[0]
-    if package != "numbastats" or room in _announced_rooms or not config.get("messages"):
+    if package != "numbastats" or _was_announced or not config.get("messages"):
         yield
         return
 
     def say():
-        if room not in _announced_rooms:
-            _announced_rooms.add(room)
+        global _was_announced
+        if not _was_announced:
+            _was_announced = True
             command = "warmup" if room == "scalar" else f"warmup {room}"
             print(
-                f"numbastats compiles numbastats.{room} for this processor, once: later processes take it from the disk. "
-                f"`python -m numbastats {command}` does it ahead; numbastats.config.set(messages=False) silences this.",
+                f"numbastats compiles a function of numbastats.{room} for this processor, and others when they are first called: "
+                f"later processes take them from the disk. `python -m numbastats {command}` does it ahead; "
+                "numbastats.config.set(messages=False) silences this.",
                 file=sys.stderr,
                 flush=True,
             )
@@ -498,6 +500,8 @@ class WithFunctions:
 
     def __init__(self, shared, signature, facts, functions):
         self._shared, self._facts, self._functions = shared, facts, functions
+        for dispatcher in functions:  # Python never calls them
+            dispatcher.targetoptions.update(numba_internals.NO_WRAPPERS)
         self.parts = [(shared, signature), *functions.items()]  # the dispatchers, with the one signature of each
         self.signatures = []
 

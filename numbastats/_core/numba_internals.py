@@ -42,6 +42,7 @@ __all__ = [
     "ACTIVE",
     "CudaOptions",
     "LOST",
+    "NO_WRAPPERS",
     "NumbaError",
     "TESTED",
     "VECTORS",
@@ -346,7 +347,7 @@ def part_options(allocates):
     """Options of `njit` for a function that only jitted code calls; it may neither be called from Python nor raise."""
     if "compiler" not in ACTIVE:
         return {}
-    return {**_NO_WRAPPERS, "pipeline_class": _compiler_classes()[1], "_nrt": allocates}
+    return {**NO_WRAPPERS, "pipeline_class": _compiler_classes()[1], "_nrt": allocates}
 
 
 def kernel_options():
@@ -354,7 +355,7 @@ def kernel_options():
     return {"pipeline_class": _compiler_classes()[0]} if "compiler" in ACTIVE else {}
 
 
-_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 @functools.cache
@@ -514,7 +515,7 @@ def scalar_dispatcher(f, options, host):
         plain = njit(f, **options)  # with its flags: a function without any takes its caller's
         plain.targetoptions = CudaOptions(plain.targetoptions)
         return plain
-    options = CudaOptions({"nopython": True, **options, **_NO_WRAPPERS})
+    options = CudaOptions({"nopython": True, **options, **NO_WRAPPERS})
     return _scalar_class()(f, host, targetoptions=options, pipeline_class=_compiler_classes()[1])
 
 

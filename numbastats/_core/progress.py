@@ -1,4 +1,4 @@
-"""Progress of long runs, by a bar of tqdm or a line on stderr; and the logger of the package, "numbastats"."""
+"""Progress of long runs: a bar of tqdm or a line that is written again, in a log file one line; and the logger of the package."""
 
 from __future__ import annotations
 
@@ -43,19 +43,22 @@ class _Nothing:
     def update(self, n=1):
         pass
 
-    refresh = close = update
+
+def _shows_again():
+    """Whether a line on stderr can be written over: in a terminal or a notebook, not in a file or a pipe."""
+    return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel.")
 
 
 class _Line:
-    """A line on stderr that is written again and again; for machines without tqdm."""
+    """A line on stderr, which is written again and again for machines without tqdm, in a log file once, at the end."""
 
-    def __init__(self, total, desc):
-        self.total, self.desc, self.n, self.width = total, desc, 0, 0
+    def __init__(self, total, desc, again):
+        self.total, self.desc, self.n, self.width, self.again = total, desc, 0, 0, again
         self.began, self.written = time.perf_counter(), 0.0
 
     def update(self, n=1):
         self.n += n
-        if time.perf_counter() - self.written >= EVERY:
+        if self.again and time.perf_counter() - self.written >= EVERY:
             self.refresh()
 
     def refresh(self):
@@ -63,17 +66,17 @@ class _Line:
         of = "" if self.total is None else f"/{self.total:g}"
         elapsed = self.written - self.began
         text = f"{self.desc}: {self.n:g}{of}, {elapsed:.0f} s{time_left(elapsed, self.n, self.total)}"
-        print(f"\r{text:<{self.width}}", end="", file=sys.stderr, flush=True)
+        print(f"\r{text:<{self.width}}" if self.again else text, end="", file=sys.stderr, flush=True)
         self.width = len(text)  # the next text may be shorter, and must cover this one
 
     def close(self):
         self.refresh()
-        print(file=sys.stderr)
+        print(file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
 def bar(wanted, total, desc):
-    """An object that shows progress, with `update(n)`, `total` and `refresh()`; it shows nothing unless `wanted`.
+    """An object that shows progress, with `update(n)` and `total`; it shows nothing unless `wanted`.
 
     Parameters
     ----------
@@ -85,8 +88,9 @@ def bar(wanted, total, desc):
     if not wanted:
         yield _Nothing()
         return
-    if importlib.util.find_spec("tqdm") is None:
-        shown = _Line(total, desc)
+    again = _shows_again()
+    if not again or importlib.util.find_spec("tqdm") is None:
+        shown = _Line(total, desc, again)
     else:
         from tqdm.auto import tqdm
 

@@ -121,8 +121,8 @@ def warmup(
     device : {"cpu", "cuda"}
         What to compile for.
     progress : bool or callable, optional
-        True shows a bar of tqdm, or a line on stderr where that is not installed, with the time left. A callable is called as
-        ``progress(done, total, name)`` after each kernel.
+        True shows a bar of tqdm, or a line on stderr where that is not installed, with the time left; in a log file one line at
+        the end. A callable is called as ``progress(done, total, name)`` after each kernel.
 
     Returns
     -------

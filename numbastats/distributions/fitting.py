@@ -798,7 +798,7 @@ def _in_kernel(plan, share, device, workers, s):
     else:
         x, off = s.x.copy(), s.off
         w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
-    code = (INTERVALS if plan.intervals else EXACT) if plan.by_likelihood else model.code
+    code = INTERVALS if plan.intervals else EXACT
     first = (code, x, w, s.w is not None, share, max(2, plan.free + 1), plan.values, off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)

@@ -88,7 +88,7 @@ def _coefficients(family, used):
     if base == fam.FIXED_GAMMA and family.shape > 16.0:  # by the deviance, where large terms would cancel
         base, used[2] = fam.GAMMA, 1.0 / family.shape
     P = np.empty((3, used.shape[1]))
-    kernels.on_host.set_coefficients(P, used, base, float(family.shape), c)
+    kernels.on_host.set_coefficients(P, np.ascontiguousarray(used), base, float(family.shape), c)
     if base == fam.FIXED_GAMMA:  # the coefficients are relative to the distribution of mean c
         a = family.shape
         P += [[a * (math.log(a) - math.log(c)) - math.lgamma(a) - a], [-a / c], [0.0]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +16,12 @@ from numbastats._core.progress import bar
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
 SETS = [np.random.default_rng(i).gamma(2.0, size=40) for i in range(5)]
 X = np.random.default_rng(1).normal(size=(60, 2))
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """As if stderr were one; tests that do not take it write to a file."""
+    monkeypatch.setattr(progress, "_shows_again", lambda: True)
 
 
 class Pool:
@@ -35,7 +43,7 @@ RUNS = {
 @pytest.mark.parametrize("tqdm", [True, False])
 @pytest.mark.parametrize("executor", [None, Pool()], ids=["threads", "executor"])
 @pytest.mark.parametrize("name", RUNS)
-def test_bars(name, executor, tqdm, monkeypatch, capsys):
+def test_bars(name, executor, tqdm, monkeypatch, capsys, terminal):
     if tqdm:
         pytest.importorskip("tqdm")
     else:
@@ -51,19 +59,19 @@ def test_bars(name, executor, tqdm, monkeypatch, capsys):
     assert name in said and f"{parts}/{parts}" in said, said
 
 
-def test_goodness_shows_its_simulations(monkeypatch, capsys):
+def test_goodness_shows_its_simulations(monkeypatch, capsys, terminal):
     monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
     ns.stable.goodness(SETS[0], method="quantile", draws=19, rng=1, progress=True)
     assert "stable.fit_many: 19/19" in capsys.readouterr().err
 
 
-def test_profiles_show_the_number_of_fits(monkeypatch, capsys):
+def test_profiles_show_the_number_of_fits(monkeypatch, capsys, terminal):
     monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
     found = ns.stable.profile(SETS[0] - SETS[0].mean(), "scale", progress=True)
     assert f"stable.profile: {len(found.values) - 1}, " in capsys.readouterr().err
 
 
-def test_a_line_without_a_known_end(monkeypatch, capsys):
+def test_a_line_without_a_known_end(monkeypatch, capsys, terminal):
     monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(progress, "EVERY", 0.0)
     with bar(True, None, "profile") as shown:
@@ -73,7 +81,7 @@ def test_a_line_without_a_known_end(monkeypatch, capsys):
     assert said.startswith("\rprofile: 1, 0 s\rprofile: 3, 0 s") and said.endswith("\n")
 
 
-def test_a_line_says_how_long_is_left(monkeypatch, capsys):
+def test_a_line_says_how_long_is_left(monkeypatch, capsys, terminal):
     monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(progress, "EVERY", 0.0)
     clock = iter([0.0, 10.0, 10.0, 12.0, 12.0, 12.0]).__next__
@@ -86,6 +94,18 @@ def test_a_line_says_how_long_is_left(monkeypatch, capsys):
     assert last == "climbs: 4/4, 12 s\n"
     assert progress.time_left(60.0, 10, 100) == ", about 9 min left"
     assert progress.time_left(1.0, 0, 100) == progress.time_left(1.0, 5, None) == progress.time_left(1.0, 5, 5) == ""
+
+
+def test_a_log_file_gets_one_line(monkeypatch, capsys):
+    """With and without tqdm, at the end; a notebook writes lines over."""
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    with bar(True, 3, "climbs") as shown:
+        for _ in range(3):
+            shown.update()
+        assert capsys.readouterr().err == ""
+    assert re.fullmatch(r"climbs: 3/3, \d+ s\n", capsys.readouterr().err)
+    monkeypatch.setattr(type(sys.stderr), "__module__", "ipykernel.iostream")
+    assert progress._shows_again()
 
 
 def test_the_logger(caplog):

@@ -72,19 +72,35 @@ def test_kernels_of_the_tour_exist():
     assert len(kernels) > 20 and [job.label for job in compiling._jobs(kernels, "cpu", True)] == kernels
 
 
+def test_the_tour_calls_the_kernels_of_its_list(tmp_path):
+    """All of them and no others, in full size; in smoke size shorter calls take other twins."""
+    for package in ("matplotlib", "sklearn", "arch"):
+        pytest.importorskip(package)
+    script, env = Path(__file__).parents[2] / "examples" / "tour_kernels.py", {**os.environ, "NUMBASTATS_SMOKE": "0"}
+    env.pop("NUMBA_ENABLE_CUDASIM", None)
+    done = subprocess.run([sys.executable, script, "--output", tmp_path], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "\r" not in done.stderr and "numbastats compiles" not in done.stderr
+
+
 def test_progress_of_warmup(run_python, capsys):
-    """A bar; and with all on the disk no process is started."""
+    """A bar, and where it cannot be drawn again one line; and with all on the disk no process is started."""
     code = """
-import contextlib, io
+import contextlib, io, re
 import numbastats as ns
 from numbastats._core import warmup
 for workers in (1, 2):
     with contextlib.redirect_stderr(io.StringIO()) as said:
         ns.warmup("stable.zeta stable.tan_half_pi".split(), workers=workers, progress=True)
-    print("warmup" in said.getvalue() and "2/2" in said.getvalue())
+    print(re.fullmatch("warmup: 2/2, [0-9]+ s\\n", said.getvalue()) is not None)
     warmup.subprocess.Popen = None
+said = io.StringIO()
+said.isatty = lambda: True
+with contextlib.redirect_stderr(said):
+    ns.warmup("stable.zeta stable.tan_half_pi".split(), progress=True)
+print(said.getvalue().startswith("\\rwarmup: ") and "2/2" in said.getvalue())
 """
-    assert run_python(code).split() == ["True", "True"]
+    assert run_python(code).split() == ["True", "True", "True"]
 
 
 AFTER_WARMUP = {
@@ -245,20 +261,21 @@ kernel.ANNOUNCED_AFTER = 0.05
 config.set(messages={messages})
 def slow(signature):
     time.sleep(0.3)
-for module in ("numbastats.kde.kernels.rows", "numbastats.kde.kernels.points", "numbastats.stable.kernels.points", "users"):
-    kernel._undisturbed(slow, module, "slow")(())
+kernel._undisturbed(slow, "users", "slow")(())
 kernel.ANNOUNCED_AFTER = 5.0
 kernel._undisturbed(slow, "numbastats.bayes.kernels", "slow")(())
+kernel.ANNOUNCED_AFTER = 0.05
+for module in ("numbastats.kde.kernels.rows", "numbastats.kde.kernels.points", "numbastats.stable.kernels.points"):
+    kernel._undisturbed(slow, module, "slow")(())
 """
 
 
 @pytest.mark.parametrize("messages", [True, False])
-def test_a_long_compilation_says_so_once_for_each_room(messages):
+def test_a_long_compilation_says_so_once_in_a_process(messages):
     env = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
     done = subprocess.run([sys.executable, "-c", WAIT.format(messages=messages)], capture_output=True, text=True, env=env)
     lines = done.stderr.splitlines()
-    assert done.returncode == 0 and done.stdout == "" and len(lines) == (2 if messages else 0)
-    for room, line in zip(("kde", "stable"), lines, strict=False):
-        assert (
-            line.startswith(f"numbastats compiles numbastats.{room} ") and f"warmup {room}`" in line and "messages=False" in line
-        )
+    assert done.returncode == 0 and done.stdout == "" and len(lines) == (1 if messages else 0)
+    for line in lines:
+        assert line.startswith("numbastats compiles a function of numbastats.kde ")
+        assert "`python -m numbastats warmup kde`" in line and "messages=False" in line

@@ -159,7 +159,7 @@ class Gamma(Distribution):
         shapes=1,
         cost=dict(pdf=20.0, logpdf=15.0, cdf=120.0, sf=120.0, logcdf=150.0, logsf=150.0, ppf=600.0, isf=600.0),
     )
-    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT, 15.0, fits.GAMMA)
+    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_GAMMA, 15.0)
     _likelihood = Likelihood(*("gamma", _kernels, ("shape", "scale")), shapes=1, starts=2)
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

@@ -162,7 +162,7 @@ class InverseGaussian(Distribution):
         scored=False,
         cost=dict(pdf=12.0, logpdf=8.0, cdf=60.0, sf=100.0, logcdf=60.0, logsf=100.0, ppf=1000.0, isf=1000.0),
     )
-    _equations = fits.OwnEquations(("mean", "shape"), fits.FIT, 6.0, fits.INVERSE_GAUSSIAN)
+    _equations = fits.OwnEquations(("mean", "shape"), fits.FIT_INVERSE_GAUSSIAN, 6.0)
     _likelihood = Likelihood(*("inverse_gaussian", _kernels, ("ratio", "shape")), shapes=1, starts=2)
 
     _layout = ("ratio", "loc", "shape")  # of the standard form: the shape there is mean/shape, the scale here `shape`

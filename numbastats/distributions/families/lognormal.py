@@ -109,7 +109,7 @@ class Lognormal(Distribution):
     _positive, _scipy_shapes = ("sigma", "scale"), ("sigma",)
 
     _kernels = Points("lognormal", __name__, shapes=1, cost=dict(pdf=10.0, logpdf=8.0, ppf=10.0, isf=10.0))
-    _equations = fits.OwnEquations(("sigma", "scale"), fits.FIT, 6.0, fits.LOGNORMAL)
+    _equations = fits.OwnEquations(("sigma", "scale"), fits.FIT_LOGNORMAL, 6.0)
     _likelihood = Likelihood(*("lognormal", _kernels, ("sigma", "scale")), shapes=1, starts=2)
 
     def __init__(self, sigma: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

@@ -92,7 +92,7 @@ class Normal(Distribution):
     _kernels = Points(
         "normal", __name__, shapes=0, cost=dict(pdf=4.0, logpdf=2.0, cdf=18.0, sf=18.0, logcdf=20.0, logsf=20.0, ppf=6.0, isf=6.0)
     )
-    _equations = fits.OwnEquations(names, fits.FIT, 4.0, fits.NORMAL)
+    _equations = fits.OwnEquations(names, fits.FIT_NORMAL, 4.0)
     _likelihood = Likelihood("normal", _kernels, names, cost=100.0)
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

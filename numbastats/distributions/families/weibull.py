@@ -102,7 +102,7 @@ class Weibull(Distribution):
     _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
 
     _kernels = Points("weibull", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 25.0))
-    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT, 20.0, fits.WEIBULL)
+    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_WEIBULL, 20.0)
     _likelihood = Likelihood(*("weibull", _kernels, ("shape", "scale")), shapes=1, starts=2)
 
     def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
+from numba import prange, types
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel
+from numbastats._core.kernel import HostLoop, Kernel
 from numbastats.scalar import hyperbolic, loops
 from numbastats.scalar.bits import at, buffer
 from numbastats.scalar.loops import BLOCK, CHUNK
@@ -80,6 +80,7 @@ GH_NORM = Kernel(
     _f=hyperbolic.gh_log_norm,
     dtypes=("float64",),
 )
+HostLoop("distributions.gh_log_norm_of_one", hyperbolic.gh_log_norm, [(types.float64,) * 4], parallel=False)
 LOG_KVE = Kernel(
     "distributions.log_kve",
     loops.map2_cpu,

@@ -7,15 +7,17 @@ log-likelihood, information and the sum of the weights by their mean.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange, types
 
+from numbastats._core import numba_internals
 from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, cholesky_step, climber, rows
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, host_loop
+from numbastats._core.kernel import Kernel, WithFunctions, array_function, bind, build, host_loop
 from numbastats.scalar import elementary as el
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import special
@@ -24,29 +26,28 @@ __all__ = [
     "CONSTANT",
     "DEGENERATE",
     "FEW",
-    "FIT",
     "FIT_ASYMMETRIC_LAPLACE",
     "FIT_BETA",
-    "GAMMA",
+    "FIT_GAMMA",
+    "FIT_INVERSE_GAUSSIAN",
+    "FIT_LOGNORMAL",
+    "FIT_NORMAL",
+    "FIT_STUDENT_T",
+    "FIT_WEIBULL",
     "INFINITE",
     "INVERSES",
-    "INVERSE_GAUSSIAN",
     "LOGLIK",
-    "LOGNORMAL",
     "MASS",
     "MAX_ITER",
     "MISSING",
     "MOST",
-    "NORMAL",
     "NUMBERS",
     "NORMAL_LIMIT",
     "OK",
     "OUTSIDE",
     "OwnEquations",
     "PASSES",
-    "STUDENT_T",
     "TOTAL",
-    "WEIBULL",
     "ZEROS",
     "admitted",
     "begin",
@@ -60,7 +61,6 @@ __all__ = [
     "weighted_mean",
 ]
 
-NORMAL, LOGNORMAL, INVERSE_GAUSSIAN, GAMMA, WEIBULL, STUDENT_T = 0, 1, 2, 3, 4, 5
 OK, MAX_ITER, NORMAL_LIMIT, DEGENERATE, FEW, CONSTANT, OUTSIDE, MISSING, INFINITE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 LOGLIK, MASS, ZEROS, PASSES, TOTAL = 0, 1, 2, 3, 4  # columns of `numbers`; sums of the weights of mean 1, and as given
 NUMBERS = 5
@@ -73,7 +73,6 @@ class OwnEquations(NamedTuple):
     names: tuple[str, ...]  # its parameters
     kernel: Any
     cost: float  # nanoseconds for each value
-    code: int = 0  # of the family in the kernel
     held: dict[str, float] | None = None  # parameters of the kernel that the family does not have
     layout: tuple[str, ...] = ()  # parameters of the kernel in its order, where they are others
     fixable: tuple[str, ...] | None = None  # those that may be fixed; all by default
@@ -87,8 +86,12 @@ _CLEAR = 1.25  # degrees of freedom from which on ties make no pole, over those 
 _LARGE, _SMALL = 1e150, 1e-150  # data of normal families: beyond, their squares leave the doubles
 
 # sums may be reordered, so that loops over values use vectors
-_function = array_function(fastmath=("contract", "reassoc"), host=False)
+_FLAGS = ("contract", "reassoc")
+_function = array_function(fastmath=_FLAGS, host=False)
 _series = ROWS = SIZE = None  # bound by build: the fit of a series, and the shape of its work space
+# bound by build: where values of a family begin, and its equations or how to call them
+_lower = _equations = _call = _own = None
+_least = 0.0
 
 
 @_function
@@ -164,6 +167,12 @@ def _to_logs(x, w):
 
 
 @_function
+def _has_squares(least, most):
+    """Whether the squares of values and of their differences are doubles."""
+    return max(most, -least) < _LARGE and most - least > _SMALL
+
+
+@_function
 def _normal(x, w, fixed_loc, fixed_scale, numbers):
     """(loc, scale) and the log-likelihood."""
     loc = fixed_loc if fixed_loc == fixed_loc else weighted_mean(x, w)
@@ -173,8 +182,36 @@ def _normal(x, w, fixed_loc, fixed_scale, numbers):
     return loc, scale
 
 
+# --- equations of families ---------------------------------------------------------------------------------------
+# of a series that has been packed, with its least and largest value; they return the status
+
+
 @_function
-def _inverse_gaussian(x, w, fixed, params, info, numbers):
+def _fit_normal(x, w, weighted, least, most, fixed, params, info, numbers, work):
+    """Mean and standard deviation."""
+    if not _has_squares(least, most):
+        return INFINITE
+    loc, scale = _normal(x, w, fixed[0], fixed[1], numbers)
+    params[0], params[1] = loc, scale
+    mass = numbers[MASS]
+    info[0], info[1], info[2] = mass / scale / scale, 0.0, 2.0 * mass / scale / scale
+    return OK if scale > 0.0 else DEGENERATE
+
+
+@_function
+def _fit_lognormal(x, w, weighted, least, most, fixed, params, info, numbers, work):
+    """Those of the logarithms, which take the place of x."""
+    logs = _to_logs(x, w)
+    loc, scale = _normal(x, w, math.log(fixed[1]), fixed[0], numbers)
+    numbers[LOGLIK] -= logs
+    over, mass = math.exp(loc), numbers[MASS]
+    params[0], params[1] = scale, over
+    info[0], info[1], info[2] = 2.0 * mass / scale / scale, 0.0, mass / scale / scale / over / over
+    return OK if scale > 0.0 else DEGENERATE
+
+
+@_function
+def _fit_inverse_gaussian(x, w, weighted, least, most, fixed, params, info, numbers, work):
     """f = sqrt(shape/(2 pi x^3)) exp(-shape (x - mean)^2/(2 mean^2 x)); both estimates are closed."""
     mass = numbers[MASS]
     m = fixed[0] if fixed[0] == fixed[0] else weighted_mean(x, w)
@@ -191,7 +228,7 @@ def _inverse_gaussian(x, w, fixed, params, info, numbers):
 
 
 @_function
-def _gamma(x, w, fixed, params, info, numbers):
+def _fit_gamma(x, w, weighted, least, most, fixed, params, info, numbers, work):
     """Shape a from log a - psi(a) = log(mean x) - mean log x, scale = mean/a."""
     mass = numbers[MASS]
     m = weighted_mean(x, w)
@@ -244,12 +281,12 @@ def _power_sums(y, w, k, top):
 
 
 @_function
-def _weibull(x, w, top, fixed, params, info, numbers):
-    """f = k/x (x/scale)^k exp(-(x/scale)^k), through y = log x, which takes the place of x; `top` is the largest x."""
+def _fit_weibull(x, w, weighted, least, most, fixed, params, info, numbers, work):
+    """f = k/x (x/scale)^k exp(-(x/scale)^k), through y = log x, which takes the place of x."""
     mass, free = numbers[MASS], not fixed[1] == fixed[1]
     logs = _to_logs(x, w)
     mean = logs / mass
-    origin = math.log(top) if free else math.log(fixed[1])
+    origin = math.log(most) if free else math.log(fixed[1])
     k, status, passes = fixed[0], OK, 1
     if not k == k:
         k = 1.2825498301618641 / math.sqrt(mean_square(x, w, mean))  # pi/sqrt(6), by the spread of logs
@@ -448,13 +485,15 @@ def _tied(x, w, loc, width):
 
 
 @_function
-def _student(x, w, weighted, fixed, params, info, numbers, work):
+def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work):
     """The best of climbs from few and many degrees of freedom, and the normal limit.
 
     Where the quartiles are askew, as of clean values with others on one side of them, two more climbs begin with still fewer, in
     the shortest half and at the median.
     Ties of the share s make poles below df = s/(1 - s): a climb that ends in one is repeated above.
     """
+    if not _has_squares(least, most):
+        return INFINITE
     mass = numbers[MASS]
     free = not fixed[0] == fixed[0]
     low, middle, high = quartiles(x, w, weighted, mass)
@@ -464,7 +503,7 @@ def _student(x, w, weighted, fixed, params, info, numbers, work):
     if abs((high - middle) - (middle - low)) > 0.5 * (high - low):
         centre, half = _shortest_half(x, w, weighted, mass)
     p, low = work[PAR], work[LOW]
-    best, status, least = -math.inf, MAX_ITER, _LEAST_DF
+    best, status, floor = -math.inf, MAX_ITER, _LEAST_DF
     attempt, starts = 0, (4 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
     while attempt < starts:
         attempt += 1
@@ -476,18 +515,18 @@ def _student(x, w, weighted, fixed, params, info, numbers, work):
             p[0], p[1], p[2] = 1.0, centre, half
         else:
             p[0], p[1], p[2] = 0.3, middle, unit
-        p[0] = max(p[0], least)
+        p[0] = max(p[0], floor)
         begin(fixed, work)
-        low[0] = least
+        low[0] = floor
         sample = x, w, mass, _NARROW * unit, _MOST_DF if free else math.inf
         done, reached, passes = _student_climb(sample, 3, mass, 1e-3, MOST, work)
         numbers[PASSES] += passes
-        if free and p[0] <= least:
+        if free and p[0] <= floor:
             done = DEGENERATE
         if done == DEGENERATE and free:
             ties = _tied(x, w, p[1], 1e3 * _NARROW * unit)
-            if _CLEAR * ties > least * (mass - ties) * (1.0 + 1e-9):
-                least, attempt = _CLEAR * ties / (mass - ties), attempt - 1
+            if _CLEAR * ties > floor * (mass - ties) * (1.0 + 1e-9):
+                floor, attempt = _CLEAR * ties / (mass - ties), attempt - 1
                 continue
         pole, at_pole = done == DEGENERATE, status == DEGENERATE
         if best == -math.inf or (at_pole and not pole) or (at_pole == pole and reached > best):
@@ -543,38 +582,31 @@ def admitted(x, w, weighted, share, least_count, ends, params, info, numbers):
 @_function
 def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
     """Fits one series, which it overwrites; returns the status."""
-    lower = -math.inf if family == NORMAL or family == STUDENT_T else 0.0
-    n, least, most, status = admitted(x, w, weighted, share, least_count, (lower, math.inf), params, info, numbers)
-    if status == OK and lower < 0.0 and not (max(most, -least) < _LARGE and most - least > _SMALL):
-        status = INFINITE
+    ends = _lower(family), math.inf
+    n, least, most, status = admitted(x, w, weighted, share, least_count, ends, params, info, numbers)
     if status != OK:
         return status
-    x, w = x[:n], w[:n]
-    mass = numbers[MASS]
-    if family == NORMAL or family == LOGNORMAL:
-        logs, a, b = 0.0, fixed[0], fixed[1]
-        if family == LOGNORMAL:
-            logs, a, b = _to_logs(x, w), math.log(fixed[1]), fixed[0]
-        loc, scale = _normal(x, w, a, b, numbers)
-        numbers[LOGLIK] -= logs
-        if family == NORMAL:
-            params[0], params[1] = loc, scale
-            info[0], info[1], info[2] = mass / scale / scale, 0.0, 2.0 * mass / scale / scale
-        else:
-            over = math.exp(loc)
-            params[0], params[1] = scale, over
-            info[0], info[1], info[2] = 2.0 * mass / scale / scale, 0.0, mass / scale / scale / over / over
-        if not scale > 0.0:
-            status = DEGENERATE
-    elif family == INVERSE_GAUSSIAN:
-        status = _inverse_gaussian(x, w, fixed, params, info, numbers)
-    elif family == GAMMA:
-        status = _gamma(x, w, fixed, params, info, numbers)
-    elif family == WEIBULL:
-        status = _weibull(x, w, most, fixed, params, info, numbers)
-    else:
-        status = _student(x, w, weighted, fixed, params, info, numbers, work)
-    return status
+    return _equations(family, x[:n], w[:n], weighted, least, most, fixed, params, info, numbers, work)
+
+
+@_function
+def _lower_there(family):
+    return family[1]
+
+
+@_function
+def _equations_there(family, x, w, weighted, least, most, fixed, params, info, numbers, work):
+    return _call(family[2], (x, w, weighted, least, most, fixed, params, info, numbers, work))
+
+
+@_function
+def _lower_here(family):
+    return _least
+
+
+@_function
+def _equations_here(family, x, w, weighted, least, most, fixed, params, info, numbers, work):
+    return _own(x, w, weighted, least, most, fixed, params, info, numbers, work)
 
 
 @_function
@@ -734,12 +766,13 @@ def kernel(name, series, size, more_rows=0, late=None, **options):
 
 
 @_function
-def _inverse(info, free, cov, A, L, g, step, kept):
+def _inverse(info, free, cov, work):
     """Inverse of a symmetric matrix's rows and columns that are `free`, NaN unless it is positive definite; 0 in the others.
 
     A parameter without a finite diagonal, where others have one, is taken as known: its own covariances are NaN.
     """
-    p, some, count = free.size, False, 0
+    p, some, count = free.size, False, np.int64(0)  # a plain 0 has a type of its own: what is called with it is compiled twice
+    A, L, g, step, kept = work[:p], work[p : 2 * p], work[2 * p], work[2 * p + 1], work[2 * p + 2]
     for i in range(p):
         for j in range(p):
             cov[i, j] = math.nan if free[i] and free[j] else 0.0
@@ -750,7 +783,7 @@ def _inverse(info, free, cov, A, L, g, step, kept):
             count += 1
     for i in range(count):  # in units in which the diagonal is 1
         for j in range(i + 1):
-            a, b = kept[i], kept[j]
+            a, b = int(kept[i]), int(kept[j])
             A[i, j] = info[a, b] / math.sqrt(abs(info[a, a])) / math.sqrt(abs(info[b, b]))
     for j in range(count):
         for i in range(count):
@@ -758,7 +791,7 @@ def _inverse(info, free, cov, A, L, g, step, kept):
         if not cholesky_step(A, g, count, 0.0, 1e-12, step, L):
             break
         for i in range(j, count):
-            a, b = kept[i], kept[j]
+            a, b = int(kept[i]), int(kept[j])
             cov[a, b] = cov[b, a] = step[i] / math.sqrt(abs(info[a, a])) / math.sqrt(abs(info[b, b]))
 
 
@@ -770,12 +803,45 @@ def INVERSES(info, free, cov):
     """`_inverse` of many matrices."""
     p = free.size
     for part in prange((cov.shape[0] + 255) // 256):
-        first, A, L, kept = np.int64(part) * 256, np.empty((p, p)), np.empty((p, p)), np.empty(p, np.int64)
-        g, step = np.empty(p), np.empty(p)
+        first, work = np.int64(part) * 256, np.empty((2 * p + 3, p))
         for i in range(first, min(first + 256, cov.shape[0])):
-            _inverse(info[i], free, cov[i], A, L, g, step, kept)
+            _inverse(info[i], free, cov[i], work)
 
 
-FIT = kernel("fit", _fit_series, 3)
+_F, _ROW = types.float64, types.float64[::1]
+_EQUATIONS = types.int64(_ROW, _ROW, types.boolean, _F, _F, *[_ROW] * 4, types.float64[:, ::1])
+
+
+@functools.cache
+def _shared():
+    """The fit of all families that have such equations, on the CPU."""
+    calls = dict(_lower=_lower_there, _equations=bind(_equations_there, _call=numba_internals.caller(_EQUATIONS)))
+    return build(fit_cpu, "serial", _series=bind(_fit_series, **calls), SIZE=3, ROWS=rows(3))
+
+
+def _by_equations(name, equations, least=0.0):
+    """The kernel of a family whose values are above `least`: on the CPU the shared fit and an address."""
+
+    def on_gpu():
+        calls = dict(_lower=bind(_lower_here, _least=least), _equations=bind(_equations_here, _own=equations))
+        return {"_series": bind(_fit_series, **calls)}
+
+    def on_cpu():
+        made = own.with_cache(equations.py_func, "serial", fastmath=_FLAGS)
+        first = types.Tuple((types.int64, _F, types.int64))
+        signature = first, *own.numba_signatures()[0][1][1:]
+        return WithFunctions(_shared(), signature, least, {made: _EQUATIONS.args})
+
+    own = kernel(name, None, 3, late=on_gpu)
+    own.shared = on_cpu
+    return own
+
+
+FIT_NORMAL = _by_equations("fit_normal", _fit_normal, -math.inf)
+FIT_LOGNORMAL = _by_equations("fit_lognormal", _fit_lognormal)
+FIT_INVERSE_GAUSSIAN = _by_equations("fit_inverse_gaussian", _fit_inverse_gaussian)
+FIT_GAMMA = _by_equations("fit_gamma", _fit_gamma)
+FIT_WEIBULL = _by_equations("fit_weibull", _fit_weibull)
+FIT_STUDENT_T = _by_equations("fit_student_t", _fit_student, -math.inf)
 FIT_BETA = kernel("fit_beta", _fit_beta, 2)
 FIT_ASYMMETRIC_LAPLACE = kernel("fit_asymmetric_laplace", _fit_asymmetric_laplace, 3)

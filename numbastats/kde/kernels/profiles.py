@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from numbastats._core.kernel import bind, device_function
+from numba import types
+
+from numbastats._core.kernel import HostLoop, bind, device_function
 from numbastats.kde.kernels.geometry import outer_factor
 from numbastats.kde.records import OTHERS
 from numbastats.scalar.kde import any_power
@@ -43,3 +45,4 @@ def values_of(records):
 
 VALUE = values_of(OTHERS)
 FACTOR = outer_factor(VALUE)
+HostLoop("kde.any_power", any_power, [(types.int64, types.float64, types.float64)], parallel=False)
