@@ -30,6 +30,7 @@ import argparse
 import dataclasses
 import fnmatch
 import importlib.util
+import itertools
 import os
 import pkgutil
 import signal
@@ -591,20 +592,6 @@ def timed(call, rounds=7, launches=10, most=2.0):
     return 1e3 * statistics.median(times or [first])
 
 
-def timed_once(call, most=0.5):
-    """Milliseconds of a call that ran at a small size before: the median of some within `most` seconds, or the only one."""
-    if SIMULATED:
-        return call()
-    with alone():
-        times = []
-        while not times or (sum(times) < most and len(times) < 8):
-            start = time.perf_counter()
-            call()
-            cuda.synchronize()
-            times.append(time.perf_counter() - start)
-    return 1e3 * statistics.median(times[1:] or times)
-
-
 def fill(x, n):
     """An array of n values on the device that repeats x, made there."""
     x = np.ascontiguousarray(x[:n])
@@ -730,9 +717,10 @@ def call_small(report, name):
 
 def time_call(report, name):
     """A public call with arrays on the device, on the host, and on all cores."""
-    if not TINY:  # loads what a helper has compiled
-        call_small(report, name)
-    row = gpu_calls.measure(name, gpu_calls.TINY if TINY else gpu_calls.FULL, timed_once)
+    if not TINY:
+        gpu_calls.measure(name, gpu_calls.SMALL, lambda call: call())  # loads what a helper has compiled
+    size = gpu_calls.TINY if TINY else gpu_calls.FULL
+    row = gpu_calls.measure(name, size, lambda call: timed(call, launches=1, most=0.5))
     report.calls.append(row)
     report.failures += row["failures"]
 
@@ -869,9 +857,9 @@ def markdown(report, jobs, state):
         "",
         "## Whole calls",
         "",
-        "Milliseconds, medians; calls of more than half a second were timed once. Arrays on the device (CuPy's, or without it",
-        'Numba\'s), on the host with `device="cuda"`, and on all cores; how far results are from those of the cores, relatively;',
-        "other people's functions on arrays on the device. No other process of the run worked meanwhile.",
+        "Milliseconds, medians, after one call; those of more than half a second were timed once. Arrays on the device (CuPy's,",
+        'or without it Numba\'s), on the host with `device="cuda"`, and on all cores; how far results are from those of the',
+        "cores, relatively; other people's functions on arrays on the device. No other process of the run worked meanwhile.",
         "",
         "| call | size | there | host | cores | agreement | others, there |",
         "|---|---|---|---|---|---|---|",
@@ -939,40 +927,34 @@ def planned(only="*"):
 
     def add(kind, what, function, *arguments, **options):
         if fnmatch.fnmatchcase(what, only) or kind == MACHINE:
-            jobs.append(Job(kind, what, work, (function, *arguments), seconds=1200.0 if TINY else 120.0, **options))
+            seconds = 1200.0 if TINY else 90.0 if kind == CALLS else 240.0
+            jobs.append(Job(kind, what, work, (function, *arguments), seconds=seconds, **options))
             return jobs[-1]
         return None
 
     def check(kernels, kind, numbers):
         for kernel in kernels:
-            for number in range(len(kernel.numba_signatures()))[numbers]:
+            for number, (dtype_name, _) in list(enumerate(kernel.numba_signatures()))[numbers]:
                 job = add(kind, kernel.name, check_kernel, kernel, (number,))
-                checks.setdefault(kernel.name, job)
+                checks.setdefault((kernel.name, dtype_name), job)
 
-    def small(first):
-        for name, call in gpu_calls.CALLS.items():
-            if call.first is first and not TINY:
-                checks[name] = add("Calls at a small size", name, call_small, name)
+    def time_one(kind, what, kernel, dtype_name):
+        after = checks.get((kernel.name, dtype_name))
+        add(kind, what, time_kernel, kernel.name, dtype_name, timed=True, after=after)
 
     run_here = chosen()
     hot = [REGISTRY[name] for name in HOT if REGISTRY[name] in run_here or not SIMULATED]
     add(MACHINE, "copies, launches, allocations", machine, timed=True)
-    small(True)  # what takes longest to compile begins first
+    if not TINY:  # those that take long to compile, and others, in turns
+        short, long = ([name for name, call in gpu_calls.CALLS.items() if call.long is kind] for kind in (False, True))
+        for name in filter(None, itertools.chain(*itertools.zip_longest(short, long))):
+            checks[name] = add("Calls at a small size", name, call_small, name)
     check(hot, FIRST_SIGNATURE, slice(1))
-    small(False)
     for name in gpu_calls.CALLS:
-        add("Whole calls", name, time_call, name, timed=True, after=checks.get(name))
+        add(CALLS, name, time_call, name, timed=True, after=checks.get(name))
     for kernel in hot:
         if HOT[kernel.name]:
-            add(
-                "Hot kernels, timed",
-                kernel.name,
-                time_kernel,
-                kernel.name,
-                offered(kernel)[0],
-                timed=True,
-                after=checks[kernel.name],
-            )
+            time_one("Hot kernels, timed", kernel.name, kernel, offered(kernel)[0])
     add(OTHER_CHECKS, "streams", check_streams)
     check([kernel for kernel in run_here if kernel not in hot], FIRST_SIGNATURE, slice(1))
     last = jobs[-1]
@@ -990,25 +972,17 @@ def planned(only="*"):
     for kernel in run_here:
         for dtype_name in offered(kernel):
             if not (HOT.get(kernel.name) and dtype_name == offered(kernel)[0]) and maker(kernel.name) is not None:
-                what, after = f"{kernel.name} {dtype_name}", checks.get(kernel.name)
-                add(
-                    "Kernels that work value by value, timed", what, time_kernel, kernel.name, dtype_name, timed=True, after=after
-                )
+                time_one("Kernels that work value by value, timed", f"{kernel.name} {dtype_name}", kernel, dtype_name)
     if not SIMULATED:
-        for topic in TOPICS:
-            for job in getattr(topic, "GPU_JOBS", ()):
-                add(
-                    "Whole jobs", f"whole jobs of {topic.__name__}", time_job, job, timed=True, after=None if last.timed else last
-                )
-        check(
-            [kernel for kernel in REGISTRY.values() if kernel not in (*run_here, *hot)],
-            "Kernels with the loop of another",
-            slice(1),
-        )
+        after = None if last.timed else last
+        for job in itertools.chain(*(getattr(topic, "GPU_JOBS", ()) for topic in TOPICS)):
+            add("Whole jobs", f"whole jobs of {job.__module__}", time_job, job, timed=True, after=after)
+        others = [kernel for kernel in REGISTRY.values() if kernel not in (*run_here, *hot)]
+        check(others, "Kernels with the loop of another", slice(1))
     return jobs
 
 
-MACHINE, FIRST_SIGNATURE, OTHER_CHECKS = "The machine", "Kernels, one signature", "Other checks"
+MACHINE, CALLS, FIRST_SIGNATURE, OTHER_CHECKS = "The machine", "Whole calls", "Kernels, one signature", "Other checks"
 COPY = "copy on the device"
 
 
