@@ -29,6 +29,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import fnmatch
+import functools
 import importlib.util
 import itertools
 import os
@@ -325,6 +326,7 @@ for topic in TOPICS:
     BOUNDS |= {name: Bound(**options) for name, options in getattr(topic, "GPU_BOUNDS", {}).items()}
 
 
+@functools.cache  # all are looked up each time the report is written
 def bound(name):
     return next((b for pattern, b in BOUNDS.items() if fnmatch.fnmatchcase(name, pattern)), Bound())
 
@@ -604,10 +606,13 @@ def fill(x, n):
     return out
 
 
+def first_signature(kernel, dtype_name):
+    return next(s for d, s in kernel.numba_signatures() if d == dtype_name)
+
+
 def large_arguments(kernel, dtype_name, n):
     """Host arguments of check size and resident ones of n values, for the first signature of a dtype; None if it is no map."""
-    signature = next(s for d, s in kernel.numba_signatures() if d == dtype_name)
-    inputs, outputs = arguments(maker(kernel.name), dtype_name, signature, min(CHECKED, n), edges=False)
+    inputs, outputs = arguments(maker(kernel.name), dtype_name, first_signature(kernel, dtype_name), min(CHECKED, n), edges=False)
     if any(o.ndim != 1 for o in _flat(outputs)) or any(
         isinstance(a, np.ndarray) and a.size != min(CHECKED, n) for a in (*inputs, *outputs)
     ):
@@ -636,13 +641,18 @@ def time_kernel(report, name, dtype_name):
     kernel, (part, threads) = REGISTRY[name], HOT.get(name) or (1, 256)
     n = max(66, size_for_device() // part)
     made = large_arguments(kernel, dtype_name, n)
-    if made is None:
+    if made is None and not HOT.get(name):
         return
-    inputs, resident, outs = made
+    if made is None:  # some arguments are no arrays of n values
+        inputs, outputs = arguments(maker(name), dtype_name, first_signature(kernel, dtype_name), n, edges=False)
+        resident, outs = ([_mapped(cuda.to_device, a) for a in part] for part in (inputs, outputs))
+    else:
+        inputs, resident, outs = made
     row = report.row(name, dtype_name)
     row.ms = timed(lambda: started(kernel, (*resident, *outs), n, threads))
     row.values, row.moved = n, sum(a.size * a.dtype.itemsize for a in _flat((*resident, *outs)) if hasattr(a, "copy_to_host"))
-    check_end(report, kernel, dtype_name, inputs, outs, n)
+    if made is not None:
+        check_end(report, kernel, dtype_name, inputs, outs, n)
     function = datasets.FUNCTIONS.get(name)
     if function is not None and function.loop is not None and not SIMULATED:
         peer = Peer(name, build(function.cuda_skeleton, "cuda", _f=function.loop))
@@ -1027,6 +1037,7 @@ class Stopped(Exception):
 
 
 def stop(number, frame):
+    signal.signal(number, signal.SIG_IGN)  # once is enough
     raise Stopped(signal.Signals(number).name)
 
 

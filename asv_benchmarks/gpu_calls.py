@@ -157,15 +157,15 @@ def _differing(x, device):
     return ns.stable.pdf(x[0], x[1], 0.3, device=device)
 
 
-def _axes(n):
-    few = n < 1000
-    return [(-4.0, 4.0, 9 if few else 560), (-4.0, 4.0, 7 if few else 540)]
+def _with_axes(rng, n):
+    x = _two_columns(rng, n)
+    return x, ns.kde.regular_axes(x[:100_000], shape=(9, 7) if n < 1000 else (560, 540))
 
 
 def _many(family, series, draw, **options):
     """Fits of series of 40 values."""
     fit = functools.partial(ns.distributions.fit_many, family=family, workers=CORES)
-    sizes = (series, 200, 3)
+    sizes = (series, 1000, 3)
     return Call(lambda rng, n: draw(rng, (n, 40)), lambda x, device: fit(x, device=device), sizes, fits, long=True, **options)
 
 
@@ -233,9 +233,7 @@ CALLS = {
         agree=values(1e-9, floor=1e-3),
         ways=("there", "cores"),
     ),
-    "kde.grid, 2-D": Call(
-        _two_columns, lambda x, device: ns.kde.grid(x, _axes(len(x)), device=device), (10_000_000, 5000, 30), long=True
-    ),
+    "kde.grid, 2-D": Call(_with_axes, lambda x, device: ns.kde.grid(*x, device=device), (10_000_000, 5000, 30), long=True),
     "kde.points, 2-D": Call(
         _two_columns,
         lambda x, device: ns.kde.points(x, x, device=device),

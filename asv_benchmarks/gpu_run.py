@@ -216,8 +216,9 @@ def progress(jobs):
     lines += [f"| {kind} | {sum(job.state == DONE for job in of)} | {len(of)} |" for kind, of in kinds.items()]
     for kind, of in kinds.items():
         for state in dict.fromkeys(job.state for job in of if job.state != DONE):
-            names = [job.what for job in of if job.state == state]
+            names = Counter(job.what for job in of if job.state == state)
             if len(names) > NAMES:
-                names = [f"{count} of {topic}" for topic, count in Counter(name.partition(".")[0] for name in names).items()]
+                names = Counter(name.partition(".")[0] for name in names.elements())
+            names = [name if count == 1 else f"{name} ({count})" for name, count in names.items()]
             lines += ["", f"{kind}, {state}: {', '.join(names)}."]
     return lines

@@ -193,7 +193,7 @@ def test_gpu_script_in_the_simulator(environment):
 
 def test_gpu_script_finds_a_wrong_kernel(environment):
     code = """
-import sys, types
+import pickle, sys, types
 import numpy as np
 sys.argv[1:], folder = ["--simulate"], sys.argv[1]
 sys.path.insert(0, folder)
@@ -252,6 +252,7 @@ for dtype_name, failures in (("float64", 1), ("float32", 0)):
 gpu.TINY, late = False, gpu.Report()
 jobs = gpu.planned()
 gpu.run(jobs, gpu.register_everything, lambda job, part: late.add(part), helpers=1, seconds=-1.0)
+pickle.dumps([(job.function, job.arguments) for job in jobs])  # as other processes get them
 not_reached = {job.what for job in jobs if job.state == "not reached"}
 assert len(jobs) > len(gpu.REGISTRY) + len(gpu.gpu_calls.CALLS) and all(job.state == "not reached" for job in jobs)
 assert not late.jobs and not late.failures and f"{bad.name} float64" in not_reached
