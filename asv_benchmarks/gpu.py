@@ -1022,7 +1022,7 @@ def carry_out(jobs, report, path, seconds, helpers):
     keep("**Not finished.** The run has begun. Where this stays, it was killed, and nothing is known.")
     state = "**Not finished**: the run broke off after {0:.0f} s."
     try:
-        run(jobs, register_everything, tell, helpers=helpers, seconds=seconds)
+        run(jobs, register_everything, tell, helpers=helpers, seconds=seconds - report.seconds())
         whole = not any(job.open for job in jobs)
         state = "Finished in {0:.0f} s." if whole else f"**Not finished**: the time was over, after {{0:.0f}} s {limit}."
     except (KeyboardInterrupt, Stopped) as error:
@@ -1063,7 +1063,7 @@ def main():
     print(f"{len(REGISTRY)} kernels", flush=True)
     try:
         jobs = planned(options.only)
-        carry_out(jobs, report, options.report, 60.0 * options.minutes - report.seconds(), max(1, gpu_calls.CORES - 1))
+        carry_out(jobs, report, options.report, 60.0 * options.minutes, max(1, gpu_calls.CORES - 1))
     except Stopped:
         return 128 + signal.SIGTERM
     kernels = {name for name, _ in report.rows}

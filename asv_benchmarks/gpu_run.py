@@ -220,5 +220,5 @@ def progress(jobs):
             if len(names) > NAMES:
                 names = Counter(name.partition(".")[0] for name in names.elements())
             names = [name if count == 1 else f"{name} ({count})" for name, count in names.items()]
-            lines += ["", f"{kind}, {state}: {', '.join(names)}."]
+            lines += ["", f"{kind}, {state}: {'; '.join(names)}."]
     return lines

@@ -380,17 +380,23 @@ def test_gpu_script_killed_in_the_simulator(environment, tmp_path):
     assert "Kernels, one signature, not reached: " in text
 
 
-def test_gpu_script_where_it_failed_on_hardware(environment):
-    """Nothing to compile; kernels of several arrays."""
+def test_gpu_script_where_it_failed_on_hardware(environment, tmp_path):
+    """Nothing to compile; kernels of several arrays; no time."""
     code = """
-import multiprocessing, sys
+import multiprocessing, pathlib, sys
 import numba
 import numpy as np
 from numba.core.bytecode import FunctionIdentity
-sys.argv[1:], folder = ["--simulate"], sys.argv[1]
+folder, sys.argv = sys.argv[1], [sys.argv[2], "--simulate"]
 sys.path.insert(0, folder)
 import gpu
 gpu.run((), gpu.register_everything, None, helpers=4, seconds=60.0)
+assert not multiprocessing.active_children()
+
+path, late = pathlib.Path(sys.argv[0]), gpu.Job("Calls", "one", print, seconds=1.0)
+gpu.carry_out([late], gpu.Report(), path, -1.0, 4)  # no time at all
+text = path.read_text()
+assert "**Not finished**: the time was over" in text and "Calls, not reached: one." in text.splitlines()
 assert not multiprocessing.active_children()
 
 def number(function):  # which the compiler compares with that of the types
@@ -403,7 +409,7 @@ for count in (1, 2, 3, 12):
     compiled.compile(types)
     assert compiled.nopython_signatures[0].args == types and number(compiled.py_func) == count
 """
-    done = run(environment, "-c", code, FOLDER)
+    done = run(environment, "-c", code, FOLDER, tmp_path / "GPU.md")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
