@@ -1,19 +1,21 @@
-"""Check and time every CUDA kernel on a real GPU, and write what was found to GPU.md beside this file.
+"""Check and time CUDA kernels and whole calls on a real GPU, in six minutes, and write what was found to GPU.md beside this file.
 
-    python asv_benchmarks/gpu.py               # needs an NVIDIA GPU and the extra cuda13 or cuda12; some ten minutes
-    python asv_benchmarks/gpu.py --simulate    # the same steps in Numba's simulator at tiny sizes; times and writes nothing
+    python asv_benchmarks/gpu.py                # needs an NVIDIA GPU and the extra cuda13 or cuda12
+    python asv_benchmarks/gpu.py --only "kde.*" --minutes 2
+    python asv_benchmarks/gpu.py --simulate     # the same steps in Numba's simulator at tiny sizes; times nothing
 
-What tells most comes first, and GPU.md is written after each step: what the machine can do (copies, double precision,
-launches, allocations, the bus); the kernels of `FIRST` at their big size on arrays that are there; whole calls with arrays on
-the device, on the host, and on all cores; other people's functions; streams; then the checks of every kernel, and the times
-of the rest.
+GPU.md is written after each step, whole, and says what was not reached: it may be read, and the run killed, at any moment. What
+tells most comes first: what the machine can do (copies, double precision, launches, the bus); whole calls with arrays on the
+device, on the host, and on all cores, and whether their results agree (gpu_calls.py); the kernels of `HOT` at a big size. Beside
+this, helpers compile into the disk cache (`NUMBA_CACHE_DIR` says where) and check; they stand still while something is timed. A
+process that dies or hangs loses what it was at, no more (gpu_run.py).
 
-Checks: the CUDA twin of every registered kernel, for all its argument types, against the CPU twin on the same inputs, special
-values included; the public functions on host and device arrays; Philox against published words; the normal quantile against
-the reference table; the scalar functions against mpmath where it is installed. Times: every kernel that works value by value
-on arrays that fill the chip, as a share of the bandwidth that a plain copy reaches on the same device, and the same loop with
-CUDA's own functions; whole calls that take the other kernels. Registers, stack frames and instructions are those of SASS.md,
-which needs no GPU (tests/ptx_gate.py).
+Checks: the CUDA twin of every registered kernel against the CPU twin on the same inputs, special values included, one signature
+of each first, then the others; the public functions on host and device arrays; Philox against published words; the normal
+quantile against the reference table; the scalar functions against mpmath where it is installed. Times: every kernel that works
+value by value on arrays that fill the chip, as a share of the bandwidth that a plain copy reaches on the same device, and the
+same loop with CUDA's own functions. Registers, stack frames and instructions are those of SASS.md, which needs no GPU
+(tests/ptx_gate.py).
 
 In the simulator one kernel of each loop is run, with the first of its argument types, as other tests run the others; of
 these it is only seen that inputs are known. It has no float32 scalars (it computes them in double), so there a kernel of both
@@ -25,31 +27,32 @@ The exit status is 1 when anything disagrees. Without a GPU the script says so, 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import fnmatch
+import functools
 import importlib.util
-import multiprocessing
+import itertools
 import os
 import pkgutil
+import signal
 import statistics
 import sys
 import time
-import types
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 SIMULATE = "--simulate" in sys.argv[1:]
+TINY = SIMULATE or "--tiny" in sys.argv[1:]
 if SIMULATE:
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, where the package is not installed
 
 import benchmarks  # noqa: E402
+import gpu_calls  # noqa: E402
 import numba  # noqa: E402
 import numpy as np  # noqa: E402
 from benchmarks import bench_quantile, common, datasets  # noqa: E402
+from gpu_run import DONE, Job, alone, progress, run, write  # noqa: E402
 from numba import cuda  # noqa: E402
 
 import numbastats as ns  # noqa: E402
@@ -58,28 +61,22 @@ from numbastats._core.launch import launch  # noqa: E402
 from numbastats.scalar import loops  # noqa: E402
 
 REPORT = Path(__file__).with_name("GPU.md")
-CHECKED = 66 if SIMULATE else 1 << 20  # values per check; simulated: a block of 64 and a rest, 16 counters of Philox
-TIMED = 260 if SIMULATE else 1 << 26  # values per measurement, less on small devices
-STOP_TIMING = 600.0  # seconds after the start; what is then not timed is listed as such
-SASS = Path(__file__).with_name("SASS.md")
-# Kernels that are timed first: values (of the largest input), threads of a block, and, where a block or a thread takes a
-# problem and not a value, how many threads these want, from (inputs, outputs).
-FIRST = {
-    "quantile.ndtri_fast": (TIMED, 256, None),
-    "random.normal_float64": (TIMED, 256, None),
-    "random.normal_float32": (TIMED, 256, None),
-    "stable.rvs_S0": (TIMED, 256, None),
-    "quantile.table_uniform_7": (TIMED, 256, None),
-    "stable.table": (TIMED, 256, None),
-    "stable.quantile": (TIMED, 256, None),
-    "mixture.scores": (TIMED // 4, 256, None),
-    "stable.points": (TIMED // 512, 32, None),
-    "mixture.sums_2": (TIMED // 16, 32, lambda ins, outs: outs[0].shape[0] * 32),
-    "mixture.prepare": (TIMED // 64, 32, lambda ins, outs: outs[-1].size * 32),
-    "mixture.pass_2": (TIMED // 64, 32, lambda ins, outs: outs[2].size * 32),
-    "mixture.advance": (TIMED // 64, 32, lambda ins, outs: outs[0].size),
-    "bayes.latent": (TIMED // 64, 64, lambda ins, outs: outs[1].size * 64),
-    "kde.cells_scatter": (TIMED // 64, 64, lambda ins, outs: ins[0].shape[1] * 64),
+CHECKED = 66 if TINY else 1 << 20  # values per check; tiny: a block of 64 and a rest, 16 counters of Philox
+TIMED = 260 if TINY else 1 << 26  # values per measurement, less on small devices
+# Kernels that are checked first. With numbers: timed at a big size, too; the part of `TIMED` they get, and threads of a block
+HOT = {
+    "quantile.ndtri_fast": (1, 256),
+    "random.normal_float64": (1, 256),
+    "random.normal_float32": (1, 256),
+    "stable.rvs_S0": (1, 256),
+    "quantile.table_uniform_7": (1, 256),
+    "stable.table": (1, 256),
+    "stable.quantile": (1, 256),
+    "mixture.scores": (4, 256),
+    "stable.points": (512, 32),
+    **dict.fromkeys(
+        ("mixture.sums_2", "mixture.prepare", "mixture.pass_2", "mixture.advance", "bayes.latent", "kde.cells_scatter")
+    ),
 }
 
 
@@ -329,6 +326,7 @@ for topic in TOPICS:
     BOUNDS |= {name: Bound(**options) for name, options in getattr(topic, "GPU_BOUNDS", {}).items()}
 
 
+@functools.cache  # all are looked up each time the report is written
 def bound(name):
     return next((b for pattern, b in BOUNDS.items() if fnmatch.fnmatchcase(name, pattern)), Bound())
 
@@ -351,12 +349,12 @@ def difference(got, want, floor=0.0):
 def on_device(kernel, inputs, outputs):
     """Run the CUDA twin on host arguments; fills the outputs."""
     staged = [_mapped(cuda.to_device, a) for a in (*inputs, *outputs)]
-    run(kernel, staged, max(a.size for a in (*inputs, *outputs) if isinstance(a, np.ndarray)))
+    started(kernel, staged, max(a.size for a in (*inputs, *outputs) if isinstance(a, np.ndarray)))
     for device_array, host in zip(_flat(staged[len(inputs) :]), _flat(outputs), strict=True):
         device_array.copy_to_host(host)
 
 
-def run(kernel, staged, n, threads=256):
+def started(kernel, staged, n, threads=256):
     """Launch the CUDA twin on device arrays as the library does."""
     threads = 32 if SIMULATED else threads
     launch(kernel, tuple(staged), n, device="cuda", outputs=(), threads=threads)
@@ -378,20 +376,27 @@ class Row:
     moved: int = 0  # bytes
     peer_ms: float | None = None  # the same loop with CUDA's own function
 
+    def add(self, other):
+        """Take what another process has found about the same kernel."""
+        self.checked, self.worst, self.flips = (
+            self.checked + other.checked,
+            max(self.worst, other.worst),
+            max(self.flips, other.flips),
+        )
+        for name in ("error", "limit", "ms", "values", "moved", "peer_ms"):
+            setattr(self, name, getattr(other, name) or getattr(self, name))
+
 
 class Report:
-    """Rows and failures, printed as they come."""
+    """Rows and failures; one of each job, which are put together."""
 
     def __init__(self):
         self.rows: dict[tuple, Row] = {}
         self.failures: list[str] = []
-        self.peers: list[tuple] = []
         self.jobs: list[tuple] = []  # (what, float type, milliseconds, note)
-        self.not_timed: list[str] = []
+        self.device: list[str] = []
         self.machine: list[tuple] = []  # (what, value, unit)
-        self.limits: dict[str, float | None] = {}  # of the machine, in 10^9 bytes or instructions per second
-        self.first: list[tuple] = []  # (kernel, float type, values, problems, bytes, milliseconds)
-        self.calls: list[tuple] = []  # (name, values, milliseconds on the device, from the host, on all cores)
+        self.calls: list[dict] = []  # see `gpu_calls.measure`
         self.start = time.perf_counter()
 
     def row(self, name, dtype):
@@ -400,6 +405,12 @@ class Report:
     def fail(self, text):
         self.failures.append(text)
         print(f"FAILED {text}", flush=True)
+
+    def add(self, other):
+        for key, row in other.rows.items():
+            self.row(*key).add(row)
+        for name in ("failures", "jobs", "device", "machine", "calls"):
+            getattr(self, name).extend(getattr(other, name))
 
     def seconds(self):
         return time.perf_counter() - self.start
@@ -447,14 +458,14 @@ def chosen():
     return [kernel for kernel in REGISTRY.values() if first[kernel._cuda] is kernel]
 
 
-def check_kernel(report, kernel):
-    """The CUDA twin against the CPU twin, every signature."""
+def check_kernel(report, kernel, numbers=None):
+    """The CUDA twin against the CPU twin; every signature, or those with the numbers."""
     make = maker(kernel.name)
     if make is None:
         report.fail(f"{kernel.name}: {UNKNOWN}")
         return
     for number, (dtype_name, signature) in enumerate(kernel.numba_signatures()):
-        if dtype_name not in offered(kernel) or (SIMULATED and number):
+        if dtype_name not in offered(kernel) or (SIMULATED and number) or (numbers is not None and number not in numbers):
             continue
         label = f"{kernel.name} {dtype_name}, signature {number}"
         try:
@@ -527,14 +538,14 @@ def check_scalar_exact(report, name, dtype_name):
         return
     row = report.row(name, dtype_name)
     row.limit = SCALAR_LIMITS.get(name.removeprefix("elementary."))
-    row.error = datasets.largest_error(name, dtype_name, 20 if SIMULATED else 300, on_device)
+    row.error = datasets.largest_error(name, dtype_name, 20 if TINY else 300, on_device)
     if row.limit is not None and not row.error <= row.limit:
         report.fail(f"{name} {dtype_name}: {row.error:.3g} ulp, at most {row.limit} are promised")
 
 
 def check_public(report):
     """Public functions with device="cuda": host arrays in and out, device arrays in and out, draws."""
-    n = 100 if SIMULATED else 100_003
+    n = 100 if TINY else 100_003
     for dtype_name in ["float64"] if SIMULATED else common.FLOATS:
         u = datasets.probabilities(n, np.dtype(dtype_name).type)
         want = ns.quantile.ndtri(u, device="cpu")
@@ -557,28 +568,30 @@ def check_public(report):
 
 
 def timed(call, rounds=7, launches=10, most=2.0):
-    """Milliseconds of one launch: the median over rounds of several launches each, between two synchronisations.
+    """Milliseconds of a call: the median over rounds of several launches each, between two synchronisations.
 
-    Fewer rounds, of one launch, where these would take more than about `most` seconds: whole jobs last up to seconds each.
+    After one call that counts for nothing. Fewer rounds, of one launch, where these would take more than about `most` seconds;
+    the second call is all there is where it takes longer.
     """
     call()
     cuda.synchronize()
     if SIMULATED:
         return None
-    start = time.perf_counter()
-    call()
-    cuda.synchronize()
-    affordable = most / max(time.perf_counter() - start, 1e-9)
-    launches = max(1, min(launches, int(affordable / rounds)))
-    rounds = max(1, min(rounds, int(affordable)))
-    times = []
-    for _ in range(rounds):
+    with alone():
         start = time.perf_counter()
-        for _ in range(launches):
-            call()
+        call()
         cuda.synchronize()
-        times.append((time.perf_counter() - start) / launches * 1e3)
-    return statistics.median(times)
+        first = time.perf_counter() - start
+        affordable = most / max(first, 1e-9)
+        launches = max(1, min(launches, int(affordable / rounds)))
+        times = []
+        for _ in range(min(rounds, int(affordable))):
+            start = time.perf_counter()
+            for _ in range(launches):
+                call()
+            cuda.synchronize()
+            times.append((time.perf_counter() - start) / launches)
+    return 1e3 * statistics.median(times or [first])
 
 
 def fill(x, n):
@@ -593,10 +606,13 @@ def fill(x, n):
     return out
 
 
+def first_signature(kernel, dtype_name):
+    return next(s for d, s in kernel.numba_signatures() if d == dtype_name)
+
+
 def large_arguments(kernel, dtype_name, n):
     """Host arguments of check size and resident ones of n values, for the first signature of a dtype; None if it is no map."""
-    signature = next(s for d, s in kernel.numba_signatures() if d == dtype_name)
-    inputs, outputs = arguments(maker(kernel.name), dtype_name, signature, min(CHECKED, n), edges=False)
+    inputs, outputs = arguments(maker(kernel.name), dtype_name, first_signature(kernel, dtype_name), min(CHECKED, n), edges=False)
     if any(o.ndim != 1 for o in _flat(outputs)) or any(
         isinstance(a, np.ndarray) and a.size != min(CHECKED, n) for a in (*inputs, *outputs)
     ):
@@ -607,7 +623,7 @@ def large_arguments(kernel, dtype_name, n):
 
 def check_end(report, kernel, dtype_name, inputs, outs, n):
     """The last values of a large result against the CPU twin: index arithmetic beyond the size of the other checks."""
-    window = 100 if SIMULATED else 4096
+    window = 100 if TINY else 4096
     group = 4 * loops.COUNTERS  # float32 draws come in groups of so many
     start = 0 if kernel is datasets.WORDS else (n - window) // group * group  # words are not in item order
     period = min(CHECKED, n)
@@ -620,22 +636,27 @@ def check_end(report, kernel, dtype_name, inputs, outs, n):
     compare(report, f"{kernel.name} {dtype_name}, end of {n} values", kernel.name, dtype_name, got, want)
 
 
-def time_kernel(report, kernel, dtype_name, n):
+def time_kernel(report, name, dtype_name):
     """Time a kernel on resident arrays, then CUDA's own function in the same loop where there is one."""
-    if maker(kernel.name) is None:
-        return
+    kernel, (part, threads) = REGISTRY[name], HOT.get(name) or (1, 256)
+    n = max(66, size_for_device() // part)
     made = large_arguments(kernel, dtype_name, n)
-    if made is None:
+    if made is None and not HOT.get(name):
         return
-    inputs, resident, outs = made
-    row = report.row(kernel.name, dtype_name)
-    row.ms = timed(lambda: run(kernel, (*resident, *outs), n))
-    row.values, row.moved = n, sum(a.size * a.dtype.itemsize for a in (*resident, *outs) if hasattr(a, "copy_to_host"))
-    check_end(report, kernel, dtype_name, inputs, outs, n)
-    function = datasets.FUNCTIONS.get(kernel.name)
+    if made is None:  # some arguments are no arrays of n values
+        inputs, outputs = arguments(maker(name), dtype_name, first_signature(kernel, dtype_name), n, edges=False)
+        resident, outs = ([_mapped(cuda.to_device, a) for a in part] for part in (inputs, outputs))
+    else:
+        inputs, resident, outs = made
+    row = report.row(name, dtype_name)
+    row.ms = timed(lambda: started(kernel, (*resident, *outs), n, threads))
+    row.values, row.moved = n, sum(a.size * a.dtype.itemsize for a in _flat((*resident, *outs)) if hasattr(a, "copy_to_host"))
+    if made is not None:
+        check_end(report, kernel, dtype_name, inputs, outs, n)
+    function = datasets.FUNCTIONS.get(name)
     if function is not None and function.loop is not None and not SIMULATED:
-        peer = Peer(kernel.name, build(function.cuda_skeleton, "cuda", _f=function.loop))
-        row.peer_ms = timed(lambda: run(peer, (*resident, *outs), n))
+        peer = Peer(name, build(function.cuda_skeleton, "cuda", _f=function.loop))
+        row.peer_ms = timed(lambda: started(peer, (*resident, *outs), n))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -644,48 +665,6 @@ class Peer:
 
     name: str
     cuda: object
-
-
-def normcdfinv_kernels():
-    """CUDA's own normal quantile in our loop, by dtype."""
-    from numba.cuda import libdevice
-
-    def double(x):
-        return libdevice.normcdfinv(x)
-
-    def single(x):
-        return libdevice.normcdfinvf(x)
-
-    device_functions = {"float64": cuda.jit(double, device=True), "float32": cuda.jit(single, device=True)}
-    return {dtype: Peer("normcdfinv", cuda.jit(bound_loop(loops.map1_cuda, f))) for dtype, f in device_functions.items()}
-
-
-def bound_loop(loop, f):
-    """The loop skeleton with its free function bound, as `build` does it; without the disk cache."""
-    return types.FunctionType(loop.__code__, {**loop.__globals__, "_f": f}, loop.__name__)
-
-
-def time_normal_quantiles(report, n):
-    """Other normal quantiles on the same uniform numbers: CUDA's, and CuPy's where it is installed."""
-    for dtype_name, kernel in normcdfinv_kernels().items():
-        u = fill(datasets.probabilities(CHECKED, np.dtype(dtype_name).type), n)
-        out = cuda.device_array(n, dtype_name)
-        report.peers.append(
-            ("CUDA normcdfinv, in our loop", dtype_name, timed(lambda k=kernel, u=u, out=out: run(k, (u, out), n)), n)
-        )
-    try:
-        import cupy
-        import cupyx.scipy.special
-    except ImportError:
-        print("CuPy is not installed: its ndtri is not compared")
-        return
-    for dtype_name, function in (("float64", "normcdfinv"), ("float32", "normcdfinvf")):
-        u = cupy.asarray(fill(datasets.probabilities(CHECKED, np.dtype(dtype_name).type), n))
-        out = cupy.empty_like(u)
-        own = cupy.ElementwiseKernel(f"{dtype_name} x", f"{dtype_name} y", f"y = {function}(x)", f"numbastats_{function}")
-        report.peers.append((f"CuPy {cupy.__version__} {function}", dtype_name, timed(lambda: own(u, out)), n))  # noqa: B023
-        ndtri = cupyx.scipy.special.ndtri
-        report.peers.append((f"CuPy {cupy.__version__} ndtri", dtype_name, timed(lambda: ndtri(u, out)), n))  # noqa: B023
 
 
 def copy_bandwidth(n):
@@ -705,8 +684,9 @@ def multiply(x, steps):
     x[i] = a + b + c + d + e + f + g + h
 
 
-def touch(*arrays):
-    """Nothing, of any number of arrays."""
+def touch(count):
+    """A function of so many arrays that does nothing. Of one with ``*arrays`` a launch takes a single array."""
+    return eval(f"lambda {', '.join(f'a{i}' for i in range(count))}: None")
 
 
 def rate_of(amount, ms):
@@ -714,23 +694,23 @@ def rate_of(amount, ms):
     return None if ms is None else amount / ms / 1e6
 
 
-def machine(report, n):
-    """What the device can do: [(what, value, unit)]; `report.limits` keeps what kernels are measured by."""
-    blocks, threads, steps = (1, 32, 2) if SIMULATED else (32 * cuda.get_current_device().MULTIPROCESSOR_COUNT, 256, 4096)
-    report.limits["bandwidth"] = copy_bandwidth(n)
+def machine(report):
+    """What the device can do: (what, value, unit)."""
+    report.device += [device_line()]
+    blocks, threads, steps = (1, 32, 2) if TINY else (32 * cuda.get_current_device().MULTIPROCESSOR_COUNT, 256, 4096)
+    report.machine += [(COPY, copy_bandwidth(size_for_device()), "GB/s, reads and writes")]
     x, chains = cuda.to_device(np.ones(blocks * threads)), cuda.jit(multiply)
-    report.limits["f64"] = rate_of(8 * steps * x.size, timed(lambda: chains[blocks, threads](x, steps), launches=1))
-    report.machine += [("copy on the device", report.limits["bandwidth"], "GB/s, reads and writes")]
-    report.machine += [("double precision", report.limits["f64"], "10^9 instructions/s")]
+    ms = timed(lambda: chains[blocks, threads](x, steps), launches=1)
+    report.machine += [("double precision", rate_of(8 * steps * x.size, ms), "10^9 instructions/s")]
     if not SIMULATED:
         device = cuda.get_current_device()
-        report.limits["issue"] = device.MULTIPROCESSOR_COUNT * 4 * 32 * device.CLOCK_RATE / 1e6
-        report.machine += [("instructions issued, at the clock that the driver states", report.limits["issue"], "10^9/s")]
-    for count in (1, 3, 12):
-        empty, arrays = cuda.jit(touch), [cuda.device_array(32, np.float64) for _ in range(count)]
-        ms = timed(lambda empty=empty, arrays=arrays: empty[1, 32](*arrays), launches=1000)
-        report.machine += [(f"launch with {count} arrays", None if ms is None else 1e3 * ms, "microseconds")]
-    size = 32 if SIMULATED else 1 << 25
+        issued = device.MULTIPROCESSOR_COUNT * 4 * 32 * device.CLOCK_RATE / 1e6
+        report.machine += [("instructions issued, at the clock that the driver states", issued, "10^9/s")]
+    for count in (1, 2, 3, 12):
+        empty, arrays = cuda.jit(touch(count)), [cuda.device_array(32, np.float64) for _ in range(count)]
+        ms = timed(lambda empty=empty, arrays=arrays: empty[1, 32](*arrays), launches=20 if TINY else 1000)
+        report.machine += [(f"launch with {count} array{'s'[: count > 1]}", None if ms is None else 1e3 * ms, "microseconds")]
+    size = 32 if TINY else 1 << 25
     there = cuda.device_array(size, np.float64)
     for what, host in (("pageable", np.ones(size)), ("pinned", cuda.pinned_array(size, np.float64))):
         up, down = timed(lambda h=host: there.copy_to_device(h)), timed(lambda h=host: there.copy_to_host(h))
@@ -740,58 +720,24 @@ def machine(report, n):
     report.machine += [(f"allocation of {8 * size >> 20} MiB", None if ms is None else 1e3 * ms, "microseconds")]
 
 
-def time_first(report, name, n):
-    """A kernel of `FIRST` on arrays that are on the device, launched as the library does; appended to `report.first`."""
-    values, threads, problems = FIRST[name]
-    kernel, values = REGISTRY[name], max(66, min(values, n * values // TIMED))
-    dtype_name = offered(kernel)[0]
-    signature = next(s for d, s in kernel.numba_signatures() if d == dtype_name)
-    made = large_arguments(kernel, dtype_name, values) if problems is None else None
-    if made is None:
-        inputs, outputs = arguments(maker(name), dtype_name, signature, values, edges=False)
-        staged = [_mapped(cuda.to_device, a) for a in (*inputs, *outputs)]
-    else:
-        inputs, resident, outputs = made
-        staged = [*resident, *outputs]
-    items = values if problems is None else problems(inputs, outputs)
-    ms = timed(lambda: run(kernel, staged, items, threads), launches=3)
-    moved = sum(a.size * a.dtype.itemsize for a in _flat(staged) if hasattr(a, "copy_to_host"))
-    report.first.append((name, dtype_name, values, items, moved, ms))
+def call_small(report, name):
+    """A public call at the size that compiles what it needs; results of the devices are compared."""
+    report.failures += gpu_calls.measure(name, gpu_calls.SMALL, lambda call: call())["failures"]
 
 
-def machine_code():
-    """Rows of SASS.md by (kernel, type): registers, warps, stack frame, spills, shared memory, f64, instructions."""
-    rows = {}
-    if SASS.exists():
-        for line in SASS.read_text(encoding="utf-8").splitlines():
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            if len(cells) == 9 and cells[2].isdigit():
-                rows[cells[0], cells[1]] = tuple(map(int, cells[2:]))
-    return rows
-
-
-def calls(n):
-    """Public calls of which "auto" has to know where they are faster: name, function of (values, options), values."""
-    few = max(16, n // 256)
-    u = datasets.probabilities(few if SIMULATED else n, np.float64)
-    mixed = dict(weights=[0.4, 0.6], centres=[0.3, 0.6], params=[2.0, 3.0], family="gamma")
-    yield "quantile.ndtri", lambda x, o: ns.quantile.ndtri(x, **o), u
-    yield "random.normal(loc)", lambda x, o: ns.random.normal(x, 1.0, rng=1, **o), u
-    yield "stable.pdf, one distribution", lambda x, o: ns.stable.pdf(x, 1.7, 0.3, **o), u
-    yield "mixture.logpdf", lambda x, o: ns.mixture.logpdf(x, **mixed, **o), u[: n // 4]
-
-
-def time_call(report, name, call, x):
-    """A public call with an array on the device, with one on the host, and on all cores."""
-    there = cuda.to_device(x)
-    ways = [(there, {}), (x, {"device": "cuda"}), (x, {"device": "cpu"})]
-    ms = [timed(lambda x=x, options=options: call(x, options), launches=2) for x, options in ways]
-    report.calls.append((name, x.size, *ms))
+def time_call(report, name):
+    """A public call with arrays on the device, on the host, and on all cores."""
+    if not TINY:
+        gpu_calls.measure(name, gpu_calls.SMALL, lambda call: call())  # loads what a helper has compiled
+    size = gpu_calls.TINY if TINY else gpu_calls.FULL
+    row = gpu_calls.measure(name, size, lambda call: timed(call, launches=1, most=0.5))
+    report.calls.append(row)
+    report.failures += row["failures"]
 
 
 def check_streams(report):
     """Draws on a stream that does not wait for the default one, read by the quantile on the same stream without waiting."""
-    stream, n = cuda.stream(), 100 if SIMULATED else 1 << 22
+    stream, n = cuda.stream(), 100 if TINY else 1 << 22
     x, z = cuda.device_array(n, np.float64), cuda.device_array(n, np.float64)
     ns.random.uniform(0.0, 1.0, out=x, rng=1, stream=stream)
     ns.quantile.ndtri(x, out=z, stream=stream)
@@ -815,7 +761,7 @@ def check_streams(report):
 
 def size_for_device():
     """Values per measurement: 2^26, less where five arrays of doubles would not fit into half of the free memory."""
-    if SIMULATED:
+    if TINY:
         return TIMED
     free, _ = cuda.current_context().get_memory_info()
     n = TIMED
@@ -869,7 +815,7 @@ def agreement_line(row):
 
 def speed_line(row, bandwidth):
     rate = row.moved / row.ms / 1e6
-    share = f"{rate / bandwidth:.0%}"
+    share = f"{rate / bandwidth:.0%}" if bandwidth else ""
     cells = (
         row.name,
         row.dtype,
@@ -882,69 +828,57 @@ def speed_line(row, bandwidth):
     return "| " + " | ".join(cells) + " |"
 
 
-def first_line(row, limits, code):
-    """A kernel at its big size: its rate, and what the machine code and the bytes would allow at most."""
-    name, dtype, values, _, moved, ms = row
-    registers, warps, stack, _, _, f64, instructions = code.get((name, dtype), ("",) * 7)
-    shares = [moved / limits["bandwidth"] / 1e6 / ms]
-    if values >= TIMED // 4 and instructions != "":  # maps, whose instructions run once for each value, but for slow paths
-        shares += [values * f64 / limits["f64"] / 1e6 / ms, values * instructions / limits["issue"] / 1e6 / ms]
-    rate, shares = f"{values / ms / 1e6:.3g}", [f"{share:.0%}" for share in shares] + ["", ""]
-    cells = (name, dtype, values, f"{ms:.3f}", rate, *shares[:3], registers, warps, stack)
-    return "| " + " | ".join(map(str, cells)) + " |"
+def call_line(row):
+    def shown(ms):
+        return f"{ms:.3f}" if isinstance(ms, float) else str(ms or "")
+
+    others = "; ".join(f"{name} {shown(ms)}" for name, ms in row["cells"].items() if name not in gpu_calls.WAYS)
+    ways = [shown(row["cells"].get(way)) for way in gpu_calls.WAYS]
+    return "| " + " | ".join([row["call"], row["size"], *ways, row["agree"], others]) + " |"
 
 
-def first_tables(report):
-    """What the machine can do, the kernels at their big size, and whole calls."""
-    lines = ["## The machine", "", "| what | | unit |", "|---|---|---|"]
-    lines += [f"| {what} | {cell(value)} | {unit} |" for what, value, unit in report.machine]
-    timed_ = [row for row in report.first if row[-1] is not None]
-    if timed_:
-        lines += [
-            "",
-            "## Large kernels",
-            "",
-            "On arrays that are on the device. Shares of what memory, double precision and the issue of instructions would",
-            "allow: every byte once, every instruction of the machine code once for each value (for maps only; those of slow",
-            "paths count, too).",
-            "",
-            "| kernel | type | values | ms | 10^9 values/s | memory | f64 | issue | registers | warps | stack frame |",
-            "|---|---|---|---|---|---|---|---|---|---|---|",
-            *(first_line(row, report.limits, machine_code()) for row in timed_),
-        ]
-    if report.calls and report.calls[0][-1] is not None:
-        lines += [
-            "",
-            "## Whole calls",
-            "",
-            "| call | values | array on the device, ms | array on the host, ms | all cores, ms |",
-            "|---|---|---|---|---|",
-        ]
-        lines += [f"| {name} | {size} | " + " | ".join(f"{ms:.3f}" for ms in times) + " |" for name, size, *times in report.calls]
-    return [*lines, ""]
-
-
-def markdown(report, device, bandwidth, n):
+def markdown(report, jobs, state):
     """GPU.md."""
+    bandwidth = next((value for what, value, _ in report.machine if what == COPY), None)
     lines = [
-        "# CUDA kernels on a real GPU",
+        "# CUDA kernels and calls on a real GPU",
         "",
-        f"Written by `asv_benchmarks/gpu.py` on {common.today()}, in {report.seconds():.0f} s.",
+        f"Written by `asv_benchmarks/gpu.py` on {common.today()}.",
         "",
-        f"- Device: {device}",
+        f"- Device: {', '.join(report.device) or 'not asked yet'}",
         f"- Host: {common.processor()}",
         f"- {common.versions()}",
-        f"- A plain copy on the device moves {cell(bandwidth, '{:.0f}')} GB/s, reads and writes together.",
+        "",
+        "## How far it came",
+        "",
+        state,
+        "",
+        *progress(jobs),
         "",
         "## Failures",
         "",
-        *([f"- {f}" for f in report.failures] or ["None."]),
+        *([f"- {f}" for f in report.failures] or ["None so far."]),
         "",
-        *first_tables(report),
+        "## The machine",
+        "",
+        "| what | | unit |",
+        "|---|---|---|",
+        *(f"| {what} | {cell(value)} | {unit} |" for what, value, unit in report.machine),
+        "",
+        "## Whole calls",
+        "",
+        "Milliseconds, medians, after one call; those of more than half a second were timed once. Arrays on the device (CuPy's,",
+        'or without it Numba\'s), on the host with `device="cuda"`, and on all cores; how far results are from those of the',
+        "cores, relatively; other people's functions on arrays on the device. No other process of the run worked meanwhile.",
+        "",
+        "| call | size | there | host | cores | agreement | others, there |",
+        "|---|---|---|---|---|---|---|",
+        *map(call_line, report.calls),
+        "",
         "## Agreement",
         "",
-        "Largest difference between the CUDA and the CPU twin, all argument types together; then the largest error against exact",
-        "values (reference table or mpmath), and the limit where one is promised.",
+        "Largest difference between the CUDA and the CPU twin, the argument types checked so far together; then the largest",
+        "error against exact values (reference table or mpmath), and the limit where one is promised.",
         "",
         "| kernel | type | values | difference, ulp | allowed | error, ulp | limit | bound is not 2 ulp, because |",
         "|---|---|---|---|---|---|---|---|",
@@ -952,27 +886,16 @@ def markdown(report, device, bandwidth, n):
         "",
         "## Speed",
         "",
-        f"Medians; {n} values resident on the device, parameters as numbers. The share is that of the copy bandwidth:",
+        f"Medians; up to {TIMED} values resident on the device, parameters as numbers. The share is that of the copy bandwidth:",
         "100 % means that memory is the limit. The last column is the time of the same loop with CUDA's own function.",
         "",
         "| kernel | type | ms | 10^9 values/s | GB/s | share | CUDA's function, ms |",
         "|---|---|---|---|---|---|---|",
         *(speed_line(row, bandwidth) for row in report.rows.values() if row.ms is not None),
     ]
-    if report.peers:
-        lines += [
-            "",
-            "Other normal quantiles on the same values:",
-            "",
-            "| function | type | ms | 10^9 values/s |",
-            "|---|---|---|---|",
-        ]
-        lines += [f"| {name} | {dtype} | {ms:.3f} | {values / ms / 1e6:.1f} |" for name, dtype, ms, values in report.peers]
     if report.jobs:
         lines += ["", "Whole jobs:", "", "| job | type | ms | note |", "|---|---|---|---|"]
         lines += [f"| {what} | {dtype} | {ms:.3f} | {note} |" for what, dtype, ms, note in report.jobs]
-    if report.not_timed:
-        lines += ["", f"Not timed, because {STOP_TIMING:.0f} s were over: {', '.join(report.not_timed)}."]
     return "\n".join(lines) + "\n"
 
 
@@ -986,104 +909,167 @@ def register_everything():
             importlib.import_module(f"numbastats.{module.name}")
 
 
-def compile_one(name, number):
-    """Compile the CPU and the CUDA twin of a kernel for one signature, into the disk cache. In a process of its own."""
-    register_everything()
-    kernel = REGISTRY[name]
-    _, signature = kernel.numba_signatures()[number]
-    kernel.serial.compile(signature)
-    kernel.cuda.compile(signature)
+def work(function, *arguments):
+    """A job, in its process: what it has to report."""
+    report = Report()
+    guarded(report, function, *arguments)
+    return report
 
 
-def compile_ahead(names):
-    """Compile kernels in as many processes as there are cores: one after the other they take far more than 8 minutes."""
-    kernels = [REGISTRY[name] for name in names]
-    jobs = [(k.name, number) for k in kernels for number in range(len(k.numba_signatures()))]
-    jobs.sort(key=lambda job: not job[0].startswith(("mixture.", "stable.", "bayes.")))  # the largest first
-    pool = ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), multiprocessing.get_context("spawn"))
-    with contextlib.suppress(BrokenProcessPool), pool:  # what is not ready, or fails, is left to the check of the kernel
-        for future in [pool.submit(compile_one, *job) for job in jobs]:
-            future.exception()
+def time_job(report, job):
+    """A whole job of a topic."""
+    job(report, timed)
 
 
-def check(report):
-    """All checks."""
+def planned(only="*"):
+    """Everything there is to do, in the order of its importance.
+
+    Parameters
+    ----------
+    only : str
+        Pattern of the names of kernels and calls; what has no such name is left out where it is not "*".
+
+    Returns
+    -------
+    list of Job
+    """
+    jobs, checks = [], {}
+
+    def add(kind, what, function, *arguments, **options):
+        if fnmatch.fnmatchcase(what, only) or kind == MACHINE:
+            seconds = 1200.0 if TINY else 90.0 if kind == CALLS else 240.0
+            jobs.append(Job(kind, what, work, (function, *arguments), seconds=seconds, **options))
+            return jobs[-1]
+        return None
+
+    def check(kernels, kind, numbers):
+        for kernel in kernels:
+            for number, (dtype_name, _) in list(enumerate(kernel.numba_signatures()))[numbers]:
+                job = add(kind, kernel.name, check_kernel, kernel, (number,))
+                checks.setdefault((kernel.name, dtype_name), job)
+
+    def time_one(kind, what, kernel, dtype_name):
+        after = checks.get((kernel.name, dtype_name))
+        add(kind, what, time_kernel, kernel.name, dtype_name, timed=True, after=after)
+
     run_here = chosen()
-    for kernel in REGISTRY.values():
-        if kernel in run_here:
-            guarded(report, check_kernel, kernel)
-        elif maker(kernel.name) is None:
-            report.fail(f"{kernel.name}: {UNKNOWN}")
-    guarded(report, check_philox)
-    guarded(report, check_public)
-    for topic in TOPICS:
-        for function in getattr(topic, "GPU_CHECKS", ()):
-            guarded(report, function, SIMULATED)
+    hot = [REGISTRY[name] for name in HOT if REGISTRY[name] in run_here or not SIMULATED]
+    add(MACHINE, "copies, launches, allocations", machine, timed=True)
+    if not TINY:  # those that take long to compile, and others, in turns
+        short, long = ([name for name, call in gpu_calls.CALLS.items() if call.long is kind] for kind in (False, True))
+        for name in filter(None, itertools.chain(*itertools.zip_longest(short, long))):
+            checks[name] = add("Calls at a small size", name, call_small, name)
+    check(hot, FIRST_SIGNATURE, slice(1))
+    for name in gpu_calls.CALLS:
+        add(CALLS, name, time_call, name, timed=True, after=checks.get(name))
+    for kernel in hot:
+        if HOT[kernel.name]:
+            time_one("Hot kernels, timed", kernel.name, kernel, offered(kernel)[0])
+    add(OTHER_CHECKS, "streams", check_streams)
+    check([kernel for kernel in run_here if kernel not in hot], FIRST_SIGNATURE, slice(1))
+    last = jobs[-1]
+    add(OTHER_CHECKS, "Philox", check_philox)
+    add(OTHER_CHECKS, "public functions", check_public)
+    for function in (function for topic in TOPICS for function in getattr(topic, "GPU_CHECKS", ())):
+        add(OTHER_CHECKS, f"{function.__module__.rpartition('.')[2]} {function.__name__.strip('_')}", function, SIMULATED)
     for method, dtype_name in QUANTILE_LIMITS:
-        guarded(report, check_quantile_table, method, dtype_name)
-    if common.version("mpmath"):
-        for name in list(datasets.FUNCTIONS)[: 4 if SIMULATED else None]:
-            for dtype_name in common.FLOATS:
-                guarded(report, check_scalar_exact, name, dtype_name)
-    else:
-        print("mpmath is not installed: the scalar functions are compared with the CPU only")
-
-
-def measure(report, n):
-    """Times of the kernels that work value by value, and whole jobs."""
-    work = [(f"{k.name} {dtype}", time_kernel, k, dtype, n) for k in chosen() for dtype in offered(k)]
+        add(OTHER_CHECKS, f"normal quantile {method} {dtype_name}", check_quantile_table, method, dtype_name)
+    for name in list(datasets.FUNCTIONS)[: 4 if SIMULATED else None] if common.version("mpmath") else ():
+        for dtype_name in common.FLOATS:
+            add("Errors against mpmath", f"{name} {dtype_name}", check_scalar_exact, name, dtype_name)
     if not SIMULATED:
-        jobs = [(topic, job) for topic in TOPICS for job in getattr(topic, "GPU_JOBS", ())]
-        work = [(f"whole jobs of {topic.__name__}", job, timed) for topic, job in jobs] + work
-    for what, function, *arguments in work:
-        if report.seconds() > STOP_TIMING:
-            report.not_timed.append(what)
+        check(run_here, "Kernels, other signatures", slice(1, None))
+    for kernel in run_here:
+        for dtype_name in offered(kernel):
+            if not (HOT.get(kernel.name) and dtype_name == offered(kernel)[0]) and maker(kernel.name) is not None:
+                time_one("Kernels that work value by value, timed", f"{kernel.name} {dtype_name}", kernel, dtype_name)
+    if not SIMULATED:
+        after = None if last.timed else last
+        for job in itertools.chain(*(getattr(topic, "GPU_JOBS", ()) for topic in TOPICS)):
+            add("Whole jobs", f"whole jobs of {job.__module__}", time_job, job, timed=True, after=after)
+        others = [kernel for kernel in REGISTRY.values() if kernel not in (*run_here, *hot)]
+        check(others, "Kernels with the loop of another", slice(1))
+    return jobs
+
+
+MACHINE, CALLS, FIRST_SIGNATURE, OTHER_CHECKS = "The machine", "Whole calls", "Kernels, one signature", "Other checks"
+COPY = "copy on the device"
+
+
+def carry_out(jobs, report, path, seconds, helpers):
+    """Do the jobs, and keep the report up to date; what has become of it all, in words."""
+    limit = f"of at most {seconds:.0f} s"
+
+    def keep(state):
+        if path is not None:
+            write(path, markdown(report, jobs, state))
+
+    def tell(job, part):
+        if job.state != DONE:
+            report.fail(f"{job.kind}, {job.what}: {job.state}")
         else:
-            guarded(report, function, *arguments)
+            report.add(part)
+        if job.timed:
+            print(f"{job.what}: {report.seconds():.0f} s, {len(report.failures)} failures", flush=True)
+        keep(
+            f"**Not finished.** This was written after {report.seconds():.0f} s {limit}, while the run went on. Where it stays, "
+            "the run was killed, and what is not in the tables is not known."
+        )
+
+    for kernel in REGISTRY.values():
+        if maker(kernel.name) is None:
+            report.fail(f"{kernel.name}: {UNKNOWN}")
+    keep("**Not finished.** The run has begun. Where this stays, it was killed, and nothing is known.")
+    state = "**Not finished**: the run broke off after {0:.0f} s."
+    try:
+        run(jobs, register_everything, tell, helpers=helpers, seconds=seconds - report.seconds())
+        whole = not any(job.open for job in jobs)
+        state = "Finished in {0:.0f} s." if whole else f"**Not finished**: the time was over, after {{0:.0f}} s {limit}."
+    except (KeyboardInterrupt, Stopped) as error:
+        state = f"**Not finished**: stopped by {type(error).__name__} {error} after {{0:.0f}} s."
+        raise
+    finally:
+        keep(state.format(report.seconds()))
 
 
-def steps(n):
-    """What is done, in this order: (what, function of the report, kernels that are compiled before it)."""
-    first, others = list(FIRST), [name for name in REGISTRY if name not in FIRST]
-    yield "the machine", lambda report: guarded(report, machine, n), ()
-    yield "large kernels", lambda report: [guarded(report, time_first, name, n) for name in first], first
-    yield "whole calls", lambda report: [guarded(report, time_call, *call) for call in calls(n)], ()
-    if not SIMULATED:
-        yield "other people's functions", lambda report: guarded(report, time_normal_quantiles, n), ()
-    yield "streams", lambda report: guarded(report, check_streams), ()
-    yield "checks", check, others
-    yield "times of the other kernels", lambda report: measure(report, n), ()
+class Stopped(Exception):
+    """Another process asked this one to end."""
+
+
+def stop(number, frame):
+    signal.signal(number, signal.SIG_IGN)  # once is enough
+    raise Stopped(signal.Signals(number).name)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--simulate", action="store_true", help="run the checks in Numba's simulator at tiny sizes; write nothing"
+        "--simulate", action="store_true", help="run in Numba's simulator at tiny sizes; no report unless one is named"
     )
-    parser.parse_args()
+    parser.add_argument("--tiny", action="store_true", help="the same sizes on whatever GPU there is, for a dry run")
+    parser.add_argument("--minutes", type=float, default=30.0 if SIMULATE else 6.0, help="after which all ends (6; simulated 30)")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="kernels and calls whose names match, as 'kde.*'")
+    parser.add_argument("--report", type=Path, default=None if SIMULATE else REPORT, help="where the report goes")
+    options = parser.parse_args()
     if not SIMULATE and not real_gpu():
         reason = (
             "NUMBA_ENABLE_CUDASIM is set, so Numba sees its simulator only" if SIMULATED else "Numba finds no usable CUDA device"
         )
         print(f"No GPU: {reason}. Nothing was checked, timed or written. (--simulate checks this script in the simulator.)")
         return 0
+    signal.signal(signal.SIGTERM, stop)
+    report = Report()
     register_everything()
-    report, device, n = Report(), device_line(), size_for_device()
-    print(f"{device}\n{len(REGISTRY)} kernels", flush=True)
-    for what, step, kernels in steps(n):
-        if not SIMULATED:
-            compile_ahead(kernels)
-        step(report)
-        print(f"{what}: {report.seconds():.0f} s, {len(report.failures)} failures", flush=True)
-        text = markdown(report, device, report.limits.get("bandwidth"), n)
-        if not SIMULATE:
-            REPORT.write_text(text)  # for a machine that is taken away before the end
+    print(f"{len(REGISTRY)} kernels", flush=True)
+    try:
+        jobs = planned(options.only)
+        carry_out(jobs, report, options.report, 60.0 * options.minutes, max(1, gpu_calls.CORES - 1))
+    except Stopped:
+        return 128 + signal.SIGTERM
     kernels = {name for name, _ in report.rows}
     print(f"{len(kernels)} kernels run, {len(report.failures)} failures, {report.seconds():.0f} s")
-    if SIMULATE:
-        print("simulated: nothing was timed or written")
-    else:
-        print(f"wrote {REPORT}")
+    written = f"wrote {options.report}" if options.report else "nothing was timed or written"
+    print(f"simulated: {written}" if SIMULATE else written)
     return 1 if report.failures else 0
 
 

@@ -130,7 +130,7 @@ def table(number, dtype):
         for name, t in gpu_nanoseconds(dtype, 1 << 24).items():
             print(f"  {name:24s} {t:7.4f} ns on the GPU")
     except ns.DeviceNotAvailable:
-        print("  (no GPU here: our kernels on one are unmeasured)")
+        print("  (no GPU here; times on one are in asv_benchmarks/GPU_CALLS.md)")
 
 
 def errors(dtype, points):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -189,7 +193,7 @@ def test_gpu_script_in_the_simulator(environment):
 
 def test_gpu_script_finds_a_wrong_kernel(environment):
     code = """
-import sys, types
+import pickle, sys, types
 import numpy as np
 sys.argv[1:], folder = ["--simulate"], sys.argv[1]
 sys.path.insert(0, folder)
@@ -206,10 +210,13 @@ gpu.check_kernel(report, unknown)
 assert len(report.failures) == 2 and "ulp" in report.failures[0] and "MAKERS" in report.failures[1], report.failures
 row = report.row("demo.wrong", "float64")
 row.ms, row.values, row.moved, row.peer_ms = 2.0, 10**9, 16 * 10**9, 4.0
-report.peers.append(("another", "float64", 3.0, 10**9))
-text = gpu.markdown(report, "a device", 10000.0, 10**9)
+cells = {"there": 3.0, "host": None, "cores": "RuntimeError: no", "another": 333.3}
+report.calls.append({"call": "a call", "size": "7 x 2", "cells": cells, "agree": "there: same bits", "failures": []})
+report.machine.append((gpu.COPY, 10000.0, "GB/s"))
+for _ in range(2):  # it is written many times
+    text = gpu.markdown(report, gpu.planned("demo.*"), "a state")
 assert "| demo.wrong | float64 | 2.000 | 500.0 | 8000 | 80% | 4.000 |" in text, text
-assert "| another | float64 | 3.000 | 333.3 |" in text, text
+assert "| a call | 7 x 2 | 3.000 |  | RuntimeError: no | there: same bits | another 333.300 |" in text, text
 assert all(f"- {failure}" in text for failure in report.failures)
 
 # a share of outliers that is allowed in one output is not in another
@@ -230,7 +237,7 @@ def lasting(seconds):
         calls.append(seconds)
         clock[0] += seconds
     return call
-for seconds, most in ((1e-4, 72), (0.05, 37), (1.0, 4), (5.0, 3)):
+for seconds, most in ((1e-4, 72), (0.05, 37), (1.0, 4), (5.0, 2)):
     calls.clear()
     assert abs(gpu.timed(lasting(seconds)) / seconds / 1e3 - 1) < 1e-9 and len(calls) == most, (seconds, len(calls))
 
@@ -242,13 +249,197 @@ for dtype_name, failures in (("float64", 1), ("float32", 0)):
     assert len(other.failures) == failures, (dtype_name, other.failures)
 
 # what is left when the time is over is named
-gpu.copy_bandwidth, gpu.STOP_TIMING, late = (lambda n: 1.0), -1.0, gpu.Report()
-gpu.measure(late, 10)
-assert not late.jobs and not late.failures and f"{bad.name} float64" in late.not_timed
-assert "whole jobs of benchmarks.bench_kde" in late.not_timed
+gpu.TINY, late = False, gpu.Report()
+jobs = gpu.planned()
+gpu.run(jobs, gpu.register_everything, lambda job, part: late.add(part), helpers=1, seconds=-1.0)
+pickle.dumps([(job.function, job.arguments) for job in jobs])  # as other processes get them
+not_reached = {job.what for job in jobs if job.state == "not reached"}
+assert len(jobs) > len(gpu.REGISTRY) + len(gpu.gpu_calls.CALLS) and all(job.state == "not reached" for job in jobs)
+assert not late.jobs and not late.failures and f"{bad.name} float64" in not_reached
+assert "whole jobs of benchmarks.bench_kde" in not_reached
+late.failures.clear()
+text = gpu.markdown(late, [job for job in jobs if job.what.startswith(("demo.", "whole"))], "a state")
+lines = [line for line in text.splitlines() if ", not reached: " in line]
+assert any("whole jobs of benchmarks.bench_kde" in line for line in lines) and any("demo.wrong float64" in line for line in lines)
+# one signature of each kernel comes before the others, hot ones first, and what is timed after what compiles it
+kinds = [job.kind for job in jobs]
+assert kinds.index("Kernels, other signatures") > len(kinds) - 1 - kinds[::-1].index("Kernels, one signature")
+hot = [job.what for job in jobs if job.kind == "Kernels, one signature"][: len(gpu.HOT)]
+assert hot == list(gpu.HOT)
+assert all(job.after is not None and not job.after.timed for job in jobs if job.timed and job.kind == "Whole calls")
 """
     done = run(environment, "-c", code, FOLDER)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+KILLED = """
+import os, pathlib, signal, sys, time, types
+
+def begin():
+    pass
+
+def quick():
+    return types.SimpleNamespace(rows={}, failures=[], jobs=[], device=[], machine=[("found", 7.0, "GB/s")], calls=[])
+
+def dies():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+def hangs(seconds, mark=None):
+    if mark is not None:
+        pathlib.Path(mark).write_text(str(os.getpid()))
+    time.sleep(seconds)
+
+def stands_still(mark):
+    import gpu_run
+    with gpu_run.alone():
+        before = pathlib.Path(mark).read_text()
+        time.sleep(0.3)
+        assert pathlib.Path(mark).read_text() == before
+    return quick()
+
+def counts(mark):
+    for i in range(10**9):
+        pathlib.Path(mark).write_text(str(i))
+
+if __name__ == "__main__":
+    folder, report, marks = sys.argv[1:]
+    sys.argv[1:] = ["--simulate"]
+    sys.path.insert(0, folder)
+    import gpu
+    gpu.register_everything = begin
+    signal.signal(signal.SIGTERM, gpu.stop)
+    jobs = [
+        gpu.Job("Calls", "the first", quick, timed=True),
+        gpu.Job("Kernels", "one that dies", dies),
+        gpu.Job("Kernels", "one that hangs", hangs, (600.0,), seconds=0.5),
+        gpu.Job("Kernels", "a good one", quick),
+        gpu.Job("Kernels", "one that counts", counts, (marks + "/count",)),
+        gpu.Job("Kernels", "one more", quick),
+    ]
+    jobs += [
+        gpu.Job("Calls", "the second", stands_still, (marks + "/count",), timed=True, after=jobs[3]),
+        gpu.Job("Calls", "the third", hangs, (600.0, marks + "/pid"), timed=True, after=jobs[3]),
+        gpu.Job("Calls", "the fourth", quick, timed=True, after=jobs[3]),
+    ]
+    pathlib.Path(marks + "/count").write_text("")
+    gpu.carry_out(jobs, gpu.Report(), pathlib.Path(report), 120.0, 1)
+"""
+
+
+def _killed(command, environment, ready, number):
+    """Start a program, and send it a signal when it is as far as that; its exit status."""
+    with subprocess.Popen([sys.executable, *map(str, command)], env=environment, stdout=subprocess.DEVNULL) as process:
+        try:
+            end = time.monotonic() + 900
+            while not ready() and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.05)
+            process.send_signal(number)
+            return process.wait(60)
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes that end with their parent")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_gpu_report_of_a_run_that_was_killed(environment, tmp_path, number):
+    script, report, pid = tmp_path / "killed.py", tmp_path / "GPU.md", tmp_path / "pid"
+    script.write_text(KILLED)
+    status = _killed([script, FOLDER, report, tmp_path], environment, pid.exists, number)
+    text = report.read_text(encoding="utf-8")
+    assert status == (-signal.SIGKILL if number == signal.SIGKILL else 1)
+    assert "**Not finished" in text and ("stopped by Stopped SIGTERM" in text) == (number == signal.SIGTERM)
+    assert "| found | 7 | GB/s |" in text and "| Calls | 2 | 4 |" in text and "| Kernels | 1 | 5 |" in text, text
+    assert "Calls, not reached: " in text and "the fourth" in text
+    for line in (
+        "Kernels, its process ended, exit code -11: one that dies.",
+        "Kernels, ended after 0.5 s without a result: one that hangs.",
+        "Kernels, under way: one that counts.",
+        "Kernels, not reached: one more.",
+    ):
+        assert line in text.splitlines(), text
+    assert "- Kernels, one that dies: its process ended, exit code -11" in text
+    worker, end = Path("/proc") / pid.read_text(), time.monotonic() + 60
+    while worker.exists() and "zombie" not in (worker / "status").read_text() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not worker.exists() or "zombie" in (worker / "status").read_text()
+    assert not list(tmp_path.glob("*.new"))
+
+
+@pytest.mark.simulator
+def test_gpu_script_killed_in_the_simulator(environment, tmp_path):
+    report = tmp_path / "GPU.md"
+
+    def ready():
+        return report.exists() and "| quantile.ndtri | " in report.read_text(encoding="utf-8")
+
+    assert _killed([FOLDER / "gpu.py", "--simulate", "--report", report], environment, ready, signal.SIGKILL) == -signal.SIGKILL
+    text = report.read_text(encoding="utf-8")
+    assert "**Not finished.** This was written after" in text and ready()
+    (calls,) = (line for line in text.splitlines() if line.startswith("Whole calls, not reached: "))
+    assert "bayes.HorseshoeClassifier" in calls and "quantile.ndtri" not in calls
+    assert "Kernels, one signature, not reached: " in text
+
+
+def test_gpu_script_where_it_failed_on_hardware(environment, tmp_path):
+    """Nothing to compile; kernels of several arrays; no time."""
+    code = """
+import multiprocessing, pathlib, sys
+import numba
+import numpy as np
+from numba.core.bytecode import FunctionIdentity
+folder, sys.argv = sys.argv[1], [sys.argv[2], "--simulate"]
+sys.path.insert(0, folder)
+import gpu
+gpu.run((), gpu.register_everything, None, helpers=4, seconds=60.0)
+assert not multiprocessing.active_children()
+
+path, late = pathlib.Path(sys.argv[0]), gpu.Job("Calls", "one", print, seconds=1.0)
+gpu.carry_out([late], gpu.Report(), path, -1.0, 4)  # no time at all
+text = path.read_text()
+assert "**Not finished**: the time was over" in text and "Calls, not reached: one." in text.splitlines()
+assert not multiprocessing.active_children()
+
+def number(function):  # which the compiler compares with that of the types
+    return FunctionIdentity.from_function(function).arg_count
+
+assert number(lambda *arrays: None) == 1
+for count in (1, 2, 3, 12):
+    types = count * (numba.typeof(np.ones(4)),)
+    compiled = numba.njit(gpu.touch(count))
+    compiled.compile(types)
+    assert compiled.nopython_signatures[0].args == types and number(compiled.py_func) == count
+"""
+    done = run(environment, "-c", code, FOLDER, tmp_path / "GPU.md")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_gpu_script_on_the_emulated_device(environment, tmp_path):
+    """All of it but the times: compiled by numba-cuda, in processes, with a driver and a CuPy that are not real."""
+    python = os.environ.get("NUMBASTATS_PTX_PYTHON", sys.executable)  # as for the PTX gate
+    if platform.machine() != "x86_64" or not shutil.which("gcc"):
+        pytest.skip("the emulator wants gcc on x86-64")
+    if subprocess.run([python, "-c", "import numba_cuda"], capture_output=True).returncode:
+        pytest.skip("no numba-cuda; point NUMBASTATS_PTX_PYTHON at an interpreter that has numba-cuda[cu13]")
+    (tmp_path / "sitecustomize.py").write_text(EMULATED)
+    path = os.pathsep.join([str(tmp_path), str(FOLDER.parent), str(FOLDER.parent / "tests" / "emulator")])
+    command = [python, FOLDER / "gpu.py", "--tiny", "--only", "quantile.ndtri", "--report", tmp_path / "GPU.md"]
+    env = environment | {"PYTHONPATH": path, "NUMBASTATS_MESSAGES": "0"}
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=env, timeout=1800)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / "GPU.md").read_text(encoding="utf-8")
+    assert "\nFinished in " in text and "emulated GPU" in text
+    for count in ("1 array", "2 arrays", "3 arrays", "12 arrays"):
+        assert re.search(rf"^\| launch with {count} \| [\d.e+]+ \| microseconds \|$", text, re.M), text
+    assert re.search(r"^\| quantile.ndtri \| 66 \|( [\d.]+ \|){3} there: same bits; host: same bits \|", text, re.M), text
+
+
+EMULATED = """
+import ctypes
+import emulator
+emulator.install()
+import cupy_stand_in
+cupy_stand_in.install(ctypes.CDLL("libcuda.so.1"))
+"""
 
 
 def test_gpu_script_without_a_gpu(environment):
