@@ -182,9 +182,34 @@ def _compile(jobs, what, count, tell):
         tell(job)
 
 
+class _Ahead:
+    """Hands out the numbers of jobs, to each process those of one sub-package after another: their kernels share functions.
+
+    These are compiled once in a process. Where no sub-package is untouched, that with the most jobs left is shared.
+    """
+
+    def __init__(self, jobs):
+        self._lock, self._taken, self._left = threading.Lock(), set(), {}
+        for i, job in enumerate(jobs):
+            self._left.setdefault(job.name.partition(".")[0], []).append(i)
+
+    def __iter__(self):
+        room = None
+        while True:
+            with self._lock:
+                if not self._left.get(room):
+                    rooms = [r for r, left in self._left.items() if left]
+                    if not rooms:
+                        return
+                    room = next((r for r in rooms if r not in self._taken), max(rooms, key=lambda r: len(self._left[r])))
+                    self._taken.add(room)
+                i = self._left[room].pop(0)
+            yield i
+
+
 def _side_by_side(jobs, what, count, tell, env=None):
     """Compile in several processes; each gets the number of the next job when it has finished one."""
-    ahead, failed = iter(range(len(jobs))), []
+    ahead, failed = _Ahead(jobs), []
 
     def serve():
         command = [sys.executable, "-c", f"from numbastats._core.warmup import serve; serve{what!r}"]

@@ -204,6 +204,16 @@ print(n, [done for done, _, _ in seen] == list(range(1, n + 1)), {total for _, t
     assert int(n) > 10 and rest == ["True True []\n"]
 
 
+def test_a_process_goes_on_with_the_sub_package_that_it_has_begun():
+    """What its kernels share is compiled there already; every job is handed out once."""
+    names = ("stable.a", "kde.a", "stable.b", "kde.b", "random.a", "stable.c")
+    ahead = compiling._Ahead([compiling.Job(name, "serial", (), name) for name in names])
+    first, second = iter(ahead), iter(ahead)
+    assert [names[next(first)], names[next(second)], names[next(second)]] == ["stable.a", "kde.a", "kde.b"]
+    assert [names[next(first)], names[next(second)], names[next(second)]] == ["stable.b", "random.a", "stable.c"]
+    assert next(first, None) is next(second, None) is None
+
+
 def test_a_failure_in_another_process_is_raised():
     """With the name of the kernel."""
     job = compiling.Job("random.nothing", "serial", (), "random.nothing serial 0")
