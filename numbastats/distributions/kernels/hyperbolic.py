@@ -410,9 +410,9 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
         done = _reach(x, w, mass, spread / length, work, numbers)
         if within or (without_delta and not _free(fixed, DELTA)):
             continue
-        # delta = 0 is the variance gamma distribution's: an end beside it, or at its least lam, is the last choice
+        # delta = 0 is the variance gamma distribution's: an end beside it, or at its least lam or below, is the last choice
         beside = family == 0 and _free(fixed, DELTA) and p[DELTA] < _LEAST * spread / length
-        pole = beside and done != OK and done != NORMAL_LIMIT
+        pole = beside and (p[LAM] < _LEAST_LAM or (done != OK and done != NORMAL_LIMIT))
         done = DEGENERATE if without_delta and done == OK else done
         if best == -math.inf or (at_pole and (without_delta or not pole)) or (not pole and numbers[LOGLIK] > best + 1e-9):
             best, status, at_pole = numbers[LOGLIK], done, pole
