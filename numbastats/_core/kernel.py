@@ -513,7 +513,8 @@ class WithFunctions:
 
     @functools.cached_property
     def _added(self):
-        self.compile(self.parts[0][1])
+        (first, *others) = self.parts[0][1]
+        self.compile((first[0], *others))  # as `warmup` knows it
         return self._facts, *(numba_internals.address(*one) for one in self._functions.items())
 
     def __call__(self, code, *args):

@@ -42,7 +42,7 @@ def _entropy(p, r):
                 kernels.LATENT_SCORES[p.family.code].serial(x, P, out, resp, np.empty((0, 5, x.size)))
             else:
                 P = np.empty((3, K))
-                kernels.on_host.set_coefficients(P, r.par[d], p.family.base, float(p.family.shape), c)
+                kernels.on_host.set_coefficients(P, np.ascontiguousarray(r.par[d]), p.family.base, float(p.family.shape), c)
                 kernels.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
             total[d] = -np.dot(np.sum(resp * np.log(np.maximum(resp, 1e-300)), axis=0), w)
     return total

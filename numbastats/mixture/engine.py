@@ -271,7 +271,8 @@ def insertions(p, owner, par, options):
         if family.latent:
             logs[item, : cells[owner[item]]] = _latent_logs(p, owner[item], par[item])
         else:
-            k.on_host.set_coefficients(P[item], par[item], family.base, float(family.shape), p.info["centre"][owner[item]])
+            own = np.ascontiguousarray(par[item])
+            k.on_host.set_coefficients(P[item], own, family.base, float(family.shape), p.info["centre"][owner[item]])
     found = np.full((M, k.insertion.MOST, 4), np.nan)
     use = np.flatnonzero(usable)
     if use.size:

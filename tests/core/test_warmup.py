@@ -51,6 +51,8 @@ labels = lambda *wanted: [job.label for job in warmup._jobs(wanted, "cpu", True)
 print(labels("random", "quantile") == list(dict.fromkeys(labels("random") + labels("quantile"))))
 print(labels("stable.rvs_S0 parallel 0", "stable.zeta"), {job.split()[0] for job in labels("kde.place")})
 print(ns.warmup(["stable.zeta", "stable.tan_half_pi serial 0"]), warmup.in_use())
+ns.distributions.fit([1.0, 2.0, 4.0], "gamma")
+print([label for label in warmup.in_use() if ".fit" in label])
 for wrong in ("stable.rvs", "stable.zeta parallel", "scalar.exp"):
     try:
         ns.warmup([wrong])
@@ -60,8 +62,9 @@ for wrong in ("stable.rvs", "stable.zeta parallel", "scalar.exp"):
     lines = run_python(code).splitlines()
     assert lines[0] == "True" and lines[1] == "['stable.rvs_S0 parallel 0', 'stable.zeta serial 0'] {'kde.place'}"
     assert lines[2] == "2 ['stable.tan_half_pi serial 0', 'stable.zeta serial 0']"
+    assert lines[3] == "['distributions.fit_gamma serial 0']"
     assert (
-        "no kernel 'stable.rvs'" in lines[3] and "no kernel 'stable.zeta parallel'" in lines[4] and "topic='scalar'" in lines[5]
+        "no kernel 'stable.rvs'" in lines[4] and "no kernel 'stable.zeta parallel'" in lines[5] and "topic='scalar'" in lines[6]
     )
 
 

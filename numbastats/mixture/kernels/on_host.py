@@ -22,5 +22,5 @@ def _loop(function, *signature, name=None):
 _types = STATE_TYPE, _f3, _f2, _f3, _f2, _f2, _f2, _f, STATISTICS_TYPE, settings_type
 accelerate_one = _loop(climb.accelerate, *_types, name="accelerate_one")  # the kernel's body, for one data set
 scatter = _loop(passes.scatter, _f1, _f2, _f2, _b)
-set_coefficients = _loop(parameters.set_coefficients, _f2, _f2, _i, _f, _f)
+set_coefficients = _loop(parameters.set_coefficients, _f2, _f2, _i, _f, _f)  # in C order: for another it is compiled anew
 gamma_terms = HostLoop("mixture.gamma_terms", fam.gamma_terms, [(_f,)], parallel=False)
