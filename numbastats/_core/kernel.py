@@ -424,7 +424,6 @@ class Kernel(_Loop):
     """
 
     shared = None  # gives the serial twin where many kernels have one: `WithFunctions`
-    gated = True  # whether the PTX gate compiles it each time: others have its loop, and formulas that include its own, where not
 
     def __init__(  # noqa: PLR0913
         self,

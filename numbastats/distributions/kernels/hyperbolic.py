@@ -438,4 +438,3 @@ def _kernel(name, inner, outer, reach):
 FIT_NIG = _kernel("fit_nig", hyp.log_k_half_terms, hyp.log_k_one_terms, _smooth_climb)
 FIT_HYPERBOLIC = _kernel("fit_hyperbolic", hyp.log_k_one_terms, hyp.log_k_half_terms, _smooth_climb)
 FIT_GENERAL = _kernel("fit_generalized_hyperbolic", hyp.log_k_terms, hyp.log_k_terms, _climb_with_cusps)
-FIT_NIG.gated = FIT_HYPERBOLIC.gated = False  # the general one has their climb

@@ -65,7 +65,7 @@ _LOOPS = {
 class Map:
     """A function of arrays of every kind in double precision, and of the options of every function, from a scalar formula."""
 
-    def __init__(self, name, function, *names, cost=2.0, twins=None, outputs=1, gated=False, **bound):
+    def __init__(self, name, function, *names, cost=2.0, twins=None, outputs=1, **bound):
         self.names, self.cost, self.outputs = names, cost, outputs
         cpu, gpu = twins or _LOOPS[len(names)]
         self.kernel = Kernel(
@@ -76,8 +76,6 @@ class Map:
             dtypes=("float64",),
             **(bound if twins else {"_f": function}),
         )
-
-        self.kernel.gated = gated
 
     def __call__(self, *values, **options):
         """Of values of any kind; a float64 array, or several."""
@@ -376,7 +374,7 @@ _OF_ORDER = ("cdf", "sf", "r", "n - r + 1")
 _PAIR = dict(cost=100.0, twins=(order_pair_cpu, order_pair_cuda), outputs=2)
 ORDER_TAILS = Map("order_tails", None, *_OF_ORDER, **_PAIR, _of=order_tails)
 ORDER_LOG_TAILS = Map("order_log_tails", None, *_OF_ORDER, **_PAIR, _of=order_log_tails)
-ORDER_LEVELS = Map("order_levels", None, *_OF_ORDER, **_PAIR | {"cost": 500.0, "gated": True}, _of=order_levels)
+ORDER_LEVELS = Map("order_levels", None, *_OF_ORDER, **_PAIR | {"cost": 500.0}, _of=order_levels)
 ORDER_LOG_DENSITY = Map("order_log_density", None, *_OF_ORDER, cost=20.0, twins=(order_cpu, order_cuda), _of=order_log_density)
 NEWTON = Map(
     "newton",
@@ -384,5 +382,4 @@ NEWTON = Map(
     cost=15.0,
     twins=(newton_cpu, newton_cuda),
     outputs=4,
-    gated=True,
 )

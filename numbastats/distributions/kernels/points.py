@@ -452,8 +452,6 @@ class Points:
         count = 2 + shapes
         self.one = self._kernels(name, "", lambda T: [(_F[::1], types.UniTuple(_F, count), _F[::1])])
         self.many = self._kernels(name, "_of_arrays", lambda T: [(_F[::1], *[_F[::1]] * count, _F[::1])], *MANY[count])
-        if self.with_tails:
-            self.one["isf"].gated = True
         self._shapes = shapes
         if scored:
             self.score = Kernel(
@@ -467,7 +465,7 @@ class Points:
 
     def own(self, kernel):
         """Make a kernel one of the family's."""
-        kernel.gated, kernel._module = False, self.formulas.__name__
+        kernel._module = self.formulas.__name__
 
     def _kernels(self, name, end, signatures, cpu=None, cuda=one_cuda):
         """A kernel for each function."""

@@ -140,7 +140,7 @@ _DOUBLE = "parameters, and sums over the observations of a lane, are double"
 
 
 def _passes(K):
-    made = Kernel(
+    return Kernel(
         f"mixture.pass_{K or 'any'}",
         pass_cpu,
         pass_cuda,
@@ -151,8 +151,6 @@ def _passes(K):
         on_host=False,
         cuda_only=sizes(K),
     )
-    made.gated = K in (0, KNOWN)  # those between have their code
-    return made
 
 
 def _advancing(name, advance):
@@ -312,7 +310,6 @@ def _latent(code):
             _ROWS=rows,
             **bodies,
         )
-        passes[K].gated = K in (0, _LATENT_KNOWN)
     return passes
 
 
