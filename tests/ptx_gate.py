@@ -181,7 +181,9 @@ def in_table(everything):
     those that the file of a family registers.
     """
     lines = ast.parse((BENCHMARKS / "gpu.py").read_text(encoding="utf-8")).body
-    timed = next(line.value.keys for line in lines if isinstance(line, ast.Assign) and line.targets[0].id == "FIRST")
+    timed = next(
+        line.value.keys for line in lines if isinstance(line, ast.Assign) and getattr(line.targets[0], "id", "") == "FIRST"
+    )
     wanted = {*map(ast.literal_eval, timed), *SPILL_BUDGET}
     others = sorted((unit.name, unit.kernel) for unit in everything if ".families." not in unit.kernel._module)
     first = {kernel._cuda: name for name, kernel in reversed(others)}
