@@ -171,15 +171,16 @@ def _many(family, series, draw, **options):
 
 
 def _mixed(fit, x, **options):
-    """Two normal components; from two starts where there are few values."""
-    return fit(x, 2, family="normal", rng=1, n_init=2 if x.size < 1000 else None, **options)
+    """Two normal components; from one start where there are few values."""
+    return fit(x, 2, family="normal", rng=1, n_init=1 if x.size < 1000 else None, **options)
 
 
 def _horseshoe(x, device):
     X, hit = x
     length = {"warmup": 100, "draws": 100} if len(X) > 4000 else {"warmup": 50, "draws": 4}
     dtype = "float32" if len(X) >= 4000 else "float64"  # where few rows leave much to chance, rounding does not decide
-    return ns.bayes.HorseshoeClassifier(chains=4, dtype=dtype, device=device, rng=1, **length).fit(X, hit)
+    chains = 4 if len(X) >= 4000 else 1
+    return ns.bayes.HorseshoeClassifier(chains=chains, dtype=dtype, device=device, rng=1, **length).fit(X, hit)
 
 
 def _rows(rng, n):
@@ -253,14 +254,14 @@ CALLS = {
     "mixture.fit_many": Call(
         lambda rng, n: _two_groups(rng, (n, 1000 if n > 10 else 40)),
         lambda x, device: _mixed(ns.mixture.fit_many, x, device=device, workers=CORES),
-        (20_000, 20, 2),
+        (20_000, 20, 1),
         fits,
         long=True,
     ),
     "mixture.fit": Call(
         _two_groups, lambda x, device: _mixed(ns.mixture.fit, x, device=device), (20_000_000, 5000, 40), fits, long=True
     ),
-    "bayes.HorseshoeClassifier": Call(_rows, _horseshoe, (400_000, 4000, 60), coefficients, long=True),
+    "bayes.HorseshoeClassifier": Call(_rows, _horseshoe, (400_000, 4000, 30), coefficients, long=True),
     "stable.fit_many": Call(
         lambda rng, n: ns.stable.rvs(1.5, 0.5, size=(n, 1000), rng=1),
         lambda x, device: ns.stable.fit_many(x, workers=CORES),
