@@ -164,7 +164,8 @@ def main():
     table = "\n".join("| " + " | ".join(row) + " |" for row in [("function", *COLUMNS), ("---",) * (1 + len(COLUMNS)), *rows])
     modules = {name: installed(name) for name in ("numpy", "torch", "cupy", "pandas", "dask")}
     versions = ", ".join(f"{name} {module.__version__}" if module else f"no {name}" for name, module in modules.items())
-    where = "a GPU" if gpu else "Numba's simulator: that they run there says nothing about speed, for which see [benchmarks](benchmarks.md#whole-calls-on-a-gpu)"
+    speed = "that they run there says nothing about speed, for which see [benchmarks](benchmarks.md#whole-calls-on-a-gpu)"
+    where = "a GPU" if gpu else f"Numba's simulator: {speed}"
     (HERE / "matrix.md").write_text(
         f"""# What works with what
 
