@@ -177,13 +177,12 @@ def counts(plan):
 def in_table(everything):
     """Names of the kernels that have rows in SASS.md.
 
-    Those that asv_benchmarks/gpu.py times first, those with a budget of spills, and the first by name of each loop, without
+    Those that asv_benchmarks/gpu.py calls hot, those with a budget of spills, and the first by name of each loop, without
     those that the file of a family registers.
     """
     lines = ast.parse((BENCHMARKS / "gpu.py").read_text(encoding="utf-8")).body
-    timed = next(
-        line.value.keys for line in lines if isinstance(line, ast.Assign) and getattr(line.targets[0], "id", "") == "FIRST"
-    )
+    lists = [line for line in lines if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)]
+    timed = next(line.value.keys for line in lists if line.targets[0].id == "HOT")
     wanted = {*map(ast.literal_eval, timed), *SPILL_BUDGET}
     others = sorted((unit.name, unit.kernel) for unit in everything if ".families." not in unit.kernel._module)
     first = {kernel._cuda: name for name, kernel in reversed(others)}
