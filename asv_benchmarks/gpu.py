@@ -74,9 +74,12 @@ HOT = {
     "stable.quantile": (1, 256),
     "mixture.scores": (4, 256),
     "stable.points": (512, 32),
-    **dict.fromkeys(
-        ("mixture.sums_2", "mixture.prepare", "mixture.pass_2", "mixture.advance", "bayes.latent", "kde.cells_scatter")
-    ),
+    "mixture.sums_2": None,
+    "mixture.prepare": None,
+    "mixture.pass_2": None,
+    "mixture.advance": None,
+    "bayes.latent": None,
+    "kde.cells_scatter": None,
 }
 
 
@@ -451,9 +454,7 @@ UNKNOWN = f"no inputs are known for it; add them to MAKERS in {Path(__file__).na
 
 
 def chosen():
-    """All kernels; in the simulator the first of each loop."""
-    if not SIMULATED:
-        return list(REGISTRY.values())
+    """The first kernel of each loop."""
     first = {kernel._cuda: kernel for kernel in reversed(REGISTRY.values())}
     return [kernel for kernel in REGISTRY.values() if first[kernel._cuda] is kernel]
 
