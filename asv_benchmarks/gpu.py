@@ -980,7 +980,9 @@ def planned(only="*"):
             add("Errors against mpmath", f"{name} {dtype_name}", check_scalar_exact, name, dtype_name)
     if not SIMULATED:
         check(run_here, "Kernels, other signatures", slice(1, None))
-    for kernel in run_here:
+    others = [] if SIMULATED else [kernel for kernel in REGISTRY.values() if kernel not in (*run_here, *hot)]
+    check(others, "Kernels with the loop of another", slice(1))
+    for kernel in (*run_here, *others):
         for dtype_name in offered(kernel):
             if not (HOT.get(kernel.name) and dtype_name == offered(kernel)[0]) and maker(kernel.name) is not None:
                 time_one("Kernels that work value by value, timed", f"{kernel.name} {dtype_name}", kernel, dtype_name)
@@ -988,8 +990,6 @@ def planned(only="*"):
         after = None if last.timed else last
         for job in itertools.chain(*(getattr(topic, "GPU_JOBS", ()) for topic in TOPICS)):
             add("Whole jobs", f"whole jobs of {job.__module__}", time_job, job, timed=True, after=after)
-        others = [kernel for kernel in REGISTRY.values() if kernel not in (*run_here, *hot)]
-        check(others, "Kernels with the loop of another", slice(1))
     return jobs
 
 

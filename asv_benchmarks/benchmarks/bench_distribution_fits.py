@@ -165,8 +165,7 @@ def _maker(family, held):
         series = 3 if n < 1000 else 64
         x = data(family, series, 40).ravel()
         off, fixed = np.arange(series + 1) * 40, np.array(held)
-        code = np.array([fits.GAMMA])
-        inputs = [code, x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
+        inputs = [np.zeros(1, int), x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
         width = fixed.size
         return inputs, [
             *(np.zeros((series, w)) for w in (width, width * (width + 1) // 2, fits.NUMBERS)),
@@ -195,7 +194,8 @@ def _likelihood_maker(family):
 _FREE = np.nan
 _BY_LIKELIHOOD = [f for f, c in CLASSES.items() if c._likelihood is not None and (c.is_discrete or not c._known)]
 GPU_MAKERS = {f"distributions.{f}_fit": _likelihood_maker(f) for f in _BY_LIKELIHOOD} | {
-    "distributions.fit": _maker("gamma", [_FREE] * 3),
+    **{f"distributions.fit_{f}": _maker(f, [_FREE] * 3) for f in ("normal", "lognormal", "gamma", "inverse_gaussian", "weibull")},
+    "distributions.fit_student_t": _maker("student_t", [_FREE] * 3),
     "distributions.fit_beta": _maker("beta", [_FREE] * 3),
     "distributions.fit_asymmetric_laplace": _maker("nig", [_FREE] * 3),
     "distributions.fit_nig": _maker("nig", [-0.5, *[_FREE] * 4]),
