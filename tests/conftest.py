@@ -106,6 +106,38 @@ def _longest_first(config, items):
     items.sort(key=lambda item: (known.get(name := _file(item.nodeid), math.inf), count[name], name), reverse=True)
 
 
+def _room(scope):
+    """The sub-package whose kernels the tests of a file call; pages of the documentation are one."""
+    parts = Path(_file(scope)).with_suffix("").parts
+    return parts[1].removeprefix("test_") if len(parts) > 1 and parts[0] in ("tests", "numbastats") else "docs"
+
+
+def next_room(mine, taken, left):
+    """Where a worker goes on: where it is, else where nobody has been, else where most tests are left."""
+    fresh = [room for room in left if room not in taken]
+    return mine if left.get(mine) else max(fresh or left, key=left.__getitem__)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A worker goes on with the sub-package that it has begun, whose kernels it has: another would compile them again."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByRoom(LoadGroupScheduling):
+        rooms = None
+
+        def _assign_work_unit(self, node):
+            self.rooms = self.rooms or {}
+            left = collections.Counter()
+            for scope, unit in self.workqueue.items():
+                left[_room(scope)] += len(unit)
+            self.rooms[node] = room = next_room(self.rooms.get(node), self.rooms.values(), left)
+            self.workqueue.move_to_end(next(scope for scope in self.workqueue if _room(scope) == room), last=False)
+            super()._assign_work_unit(node)
+
+    return ByRoom(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
 def _needs_extras(item):
     """Whether a test, its module or a fixture of it asks for such a package; pages of the documentation count as such."""
     if not hasattr(item, "function"):

@@ -6,6 +6,7 @@ reference, parity of the three twins, float32, broadcasting, empty, scalar, NaN 
 
 from __future__ import annotations
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,8 +15,10 @@ import scipy.stats
 from numba import cuda
 
 from numbastats._core import launch, slabs
+from numbastats._core.kernel import build
 from numbastats.testing import DEVICES, assert_matches, ulp_error
 
+built = functools.cache(build)  # for kernels with functions of tests, which are not kept on the disk
 FLOATS = (np.float64, np.float32)
 WIDTHS = (64, 32)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import changed
+from tests.conftest import next_room
 
 TESTS = ["tests/kde/test_functions.py", "tests/stable/test_functions.py", "tests/mixture/test_latent.py", "tests/test_rules.py"]
 
@@ -94,3 +95,12 @@ def test_steps_of_the_check_are_left_out_where_no_change_reaches_them(monkeypatc
     with pytest.raises(SystemExit) as ended:
         changed.main()
     assert ended.value.code is status
+
+
+def test_workers_share_no_sub_package_while_others_are_untouched():
+    left = {"kde": 5, "stable": 9, "docs": 2}
+    assert next_room(None, [], left) == "stable" and next_room(None, ["stable"], left) == "kde"
+    assert next_room("docs", ["docs", "stable"], left) == "docs"
+    assert next_room("kde", ["kde", "stable"], {"stable": 9, "docs": 2}) == "docs"
+    assert next_room("docs", ["docs", "stable"], {"stable": 9, "kde": 1}) == "kde"
+    assert next_room("kde", ["kde", "stable", "docs"], {"stable": 3, "docs": 2}) == "stable"

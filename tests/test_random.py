@@ -13,10 +13,9 @@ import scipy.stats
 from numba import cuda  # a module global: the simulator swaps it there
 
 import numbastats as ns
-from numbastats._core.kernel import build
 from numbastats._core.random import Purpose, key_words, normalise_rng, stream_word
 from numbastats.scalar import samplers
-from tests.contract import CountsContract, RandomContract, same
+from tests.contract import CountsContract, RandomContract, built, same
 
 NAN, INF = np.nan, np.inf
 
@@ -208,7 +207,7 @@ class TestPolyaGamma(RandomContract):
         """The promise 5e-5 at b = 170, their least: both laws from the characteristic functions (Gil-Pelaez)."""
         law = PolyaGamma(170.0, c)
         out = np.empty(2)
-        build(_shape_and_scale, "serial")(c, out)
+        built(_shape_and_scale, "serial")(c, out)
         shape, scale = 170.0 * out[0], out[1]
         s = (np.arange(3000) + 0.5) * 0.005  # of (X - mean)/std
         t = s / law.std()

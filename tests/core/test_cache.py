@@ -62,7 +62,7 @@ def project(tmp_path):
 
     It compiles two variants, of different flags; with VARIANTS="4" for each of two targets.
     """
-    shutil.copytree(PACKAGE, tmp_path / "numbastats", ignore=shutil.ignore_patterns("__pycache__", "_packs"))
+    shutil.copytree(PACKAGE, tmp_path / "numbastats", ignore=shutil.ignore_patterns("numbastats-*", "_packs"))
     (tmp_path / "numbastats/scalar/constants.py").write_text("FACTOR = 1.0\n")
     (tmp_path / "numbastats/scalar/formulas.py").write_text(FORMULAS.format(constant=1.0))
     (tmp_path / "probe.py").write_text(PROBE)
@@ -370,6 +370,7 @@ def test_cache_can_be_turned_off(project):
 def test_unwritable_cache_folder_warns_once_and_works(project):
     """A file where the folder should be stops root as well as a user."""
     in_tree = project.folder / "numbastats" / "__pycache__"
+    shutil.rmtree(in_tree, ignore_errors=True)
     in_tree.write_text("in the way")
     home = project.folder / "home"
     home.write_text("in the way")

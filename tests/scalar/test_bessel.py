@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.special as sp
 
-from numbastats._core.kernel import build
 from numbastats.scalar import bessel, loops
+from tests.contract import built
 
 mp.mp.dps = 40
 INF, NAN = np.inf, np.nan
@@ -36,9 +36,9 @@ CASES = {
 def apply(f, x, target="serial"):
     out = np.empty_like(x)
     if target == "cuda":
-        build(loops.map1_cuda, "cuda", _f=f)[2, 32](x, out)
+        built(loops.map1_cuda, "cuda", _f=f)[2, 32](x, out)
     else:
-        build(loops.map1_cpu, target, _f=f)(x, out)
+        built(loops.map1_cpu, target, _f=f)(x, out)
     return out
 
 

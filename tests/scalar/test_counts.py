@@ -10,9 +10,10 @@ import pytest
 import scipy.stats as ss
 from numba import cuda
 
-from numbastats._core.kernel import build, device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar import counts
 from numbastats.scalar.incomplete import poisson_log_mass_in_step
+from tests.contract import built
 
 K0, K1, STREAM = np.uint32(0x12345678), np.uint32(0x9ABCDEF0), np.uint32(3 | 128 << 24)
 NAN, INF = np.nan, np.inf
@@ -38,7 +39,7 @@ def poisson(k0, k1, item, stream, mean, unused):
 
 def draw(f, dtype, a, b=0.0, n=N):
     out = np.empty(n, dtype)
-    build(fill, "serial", _draw=f)(out, K0, K1, STREAM, dtype(a), dtype(b))
+    built(fill, "serial", _draw=f)(out, K0, K1, STREAM, dtype(a), dtype(b))
     return out
 
 
@@ -122,7 +123,7 @@ def test_edges(dtype):
 def test_twins_agree(f, a, b):
     """The same counts on the GPU, apart from a rejection that a rounding decides otherwise."""
     out = np.empty(200)
-    build(fill_cuda, "cuda", _draw=f)[2, 32](out, K0, K1, STREAM, float(a), float(b))
+    built(fill_cuda, "cuda", _draw=f)[2, 32](out, K0, K1, STREAM, float(a), float(b))
     assert np.array_equal(out, draw(f, np.float64, a, b, n=200))
 
 

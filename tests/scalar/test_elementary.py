@@ -19,8 +19,9 @@ if __name__ == "__main__":  # the process without fused multiply-add
 
 import pytest
 
-from numbastats._core.kernel import build, device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar import elementary, loops
+from tests.contract import built
 
 HERE = Path(__file__).resolve().parents[1]
 DTYPES = (np.float64, np.float32)
@@ -77,7 +78,7 @@ def draw(ranges, n, dtype):
 
 @functools.cache
 def kernel(f, arity):
-    return build((loops.map1_cpu, loops.map2_cpu)[arity - 1], "serial", _f=f)
+    return built((loops.map1_cpu, loops.map2_cpu)[arity - 1], "serial", _f=f)
 
 
 def apply(f, *args):

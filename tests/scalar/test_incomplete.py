@@ -6,9 +6,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from numbastats._core.kernel import build, device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar import incomplete as inc
 from numbastats.scalar import loops
+from tests.contract import built
 
 pytestmark = pytest.mark.slow
 
@@ -37,9 +38,9 @@ def apply(f, *args, target="serial"):
     if len(args) == 3:
         args = (*args, args[-1])
     if target == "cuda":
-        build(getattr(loops, skeleton[1]), "cuda", _f=f)[2, 32](*args, out)
+        built(getattr(loops, skeleton[1]), "cuda", _f=f)[2, 32](*args, out)
     else:
-        build(getattr(loops, skeleton[0]), target, _f=f)(*args, out)
+        built(getattr(loops, skeleton[0]), target, _f=f)(*args, out)
     return out
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from numbastats._core.kernel import build, device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar import philox
+from tests.contract import built
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "random" / "philox_kat.txt"
 ALL = np.uint32(0xFFFFFFFF)
@@ -35,7 +36,7 @@ def test_known_answers(counter, key, expected):
     assert [int(w) for w in philox.philox4x32(*counter, *key)] == expected.tolist()
     # Enough copies for the vectorised part of a loop and its remainder.
     out = np.zeros((67, 4), np.uint32)
-    build(philox_blocks, "serial")(np.tile(counter, (67, 1)), key[0], key[1], out)
+    built(philox_blocks, "serial")(np.tile(counter, (67, 1)), key[0], key[1], out)
     assert np.array_equal(out, np.tile(expected, (67, 1)))
 
 
@@ -54,7 +55,7 @@ def test_random_counters_agree_with_integer_arithmetic():
     counters = rng.integers(0, 2**32, (203, 4), dtype=np.uint32)
     key = rng.integers(0, 2**32, 2, dtype=np.uint32)
     out = np.zeros((203, 4), np.uint32)
-    build(philox_blocks, "serial")(counters, key[0], key[1], out)
+    built(philox_blocks, "serial")(counters, key[0], key[1], out)
     assert np.array_equal(out, np.array([naive_philox(c, key) for c in counters], np.uint32))
 
 
@@ -68,7 +69,7 @@ def test_words_of_64_bits(low):
     rng = np.random.default_rng(4)
     rest, key = rng.integers(0, 2**32, 3, dtype=np.uint32), rng.integers(0, 2**32, 2, dtype=np.uint32)
     out = np.zeros((76, 2), np.uint64)
-    build(philox_pairs, "serial")(np.uint32(low), rest, key[0], key[1], out)
+    built(philox_pairs, "serial")(np.uint32(low), rest, key[0], key[1], out)
     for i, pair in enumerate(out):
         w = naive_philox([(low + i) % 2**32, *rest], key)
         assert [int(x) for x in pair] == [w[0] << 32 | w[1], w[2] << 32 | w[3]]

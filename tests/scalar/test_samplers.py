@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import scipy.stats as ss
 
-from numbastats._core.kernel import build, device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar import samplers
+from tests.contract import built
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "bayes" / "truncnorm_reference.csv"
 K0, K1, STREAM = np.uint32(0x12345678), np.uint32(0x9ABCDEF0), np.uint32(3 | 5 << 24)
@@ -118,14 +119,14 @@ def truncnorm_words(w0, w1, p):
 
 def draw(f, dtype, *p, n=N):
     out = np.empty(n, dtype)
-    build(fill, "serial", _draw=f)(out, K0, K1, STREAM, np.array(p, dtype))
+    built(fill, "serial", _draw=f)(out, K0, K1, STREAM, np.array(p, dtype))
     return out
 
 
 def from_words(f, dtype, w0, w1, *p):
     w0, w1 = np.asarray(w0, np.uint32), np.asarray(w1, np.uint32)
     out = np.empty(w0.size, dtype)
-    build(transform, "serial", _draw=f)(w0, w1, np.array(p, dtype), out)
+    built(transform, "serial", _draw=f)(w0, w1, np.array(p, dtype), out)
     return out
 
 

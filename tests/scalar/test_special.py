@@ -6,8 +6,9 @@ import pytest
 import scipy.special as sp
 import scipy.stats as ss
 
-from numbastats._core.kernel import build, device_function
+from numbastats._core.kernel import device_function
 from numbastats.scalar import hyperbolic, loops, normal, samplers, special
+from tests.contract import built
 
 mp.mp.dps = 50
 SQRT2 = mp.sqrt(2)
@@ -79,7 +80,7 @@ CASES = {
 
 def apply(f, x):
     out = np.empty_like(x)
-    build(loops.map1_cpu, "serial", _f=f)(x, out)
+    built(loops.map1_cpu, "serial", _f=f)(x, out)
     return out
 
 
@@ -191,7 +192,7 @@ def test_integers_become_float64():
     """Some were refused, some wrong: literals in the type of an integer argument are integers."""
     x = np.array([1, 2, 3, 5, 9])
     out = np.empty((x.size, 9))
-    build(_integers, "serial")(x, out)
+    built(_integers, "serial")(x, out)
     z, d = x.astype(np.float64), x - 1 / 3
     exact = [[float(f(mp.mpf(t))) for t in z] for f in (ref_mills, mp.loggamma, ref_half_ratio)]
     want = [
@@ -229,5 +230,5 @@ def test_smallest_tails_of_erfcinv():
 def test_twins_agree(f):
     x = np.linspace(0.01, 0.99, 70)
     out = np.empty_like(x)
-    build(loops.map1_cuda, "cuda", _f=f)[2, 32](x, out)
+    built(loops.map1_cuda, "cuda", _f=f)[2, 32](x, out)
     np.testing.assert_allclose(out, apply(f, x), rtol=5e-16)
