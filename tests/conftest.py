@@ -78,11 +78,6 @@ def _file(nodeid):
     return nodeid.partition("::")[0]
 
 
-def pytest_itemcollected(item):
-    """Say which tests belong together before xdist asks: those of a file."""
-    item.add_marker(pytest.mark.xdist_group(_file(item.nodeid)))
-
-
 SECONDS = "numbastats/seconds"  # of each file, in the cache of pytest
 _seconds = collections.Counter()
 
@@ -106,10 +101,10 @@ def _longest_first(config, items):
     items.sort(key=lambda item: (known.get(name := _file(item.nodeid), math.inf), count[name], name), reverse=True)
 
 
-def _room(scope):
+def _room(file):
     """The sub-package whose kernels the tests of a file call; pages of the documentation are one."""
-    parts = Path(_file(scope)).with_suffix("").parts
-    return parts[1].removeprefix("test_") if len(parts) > 1 and parts[0] in ("tests", "numbastats") else "docs"
+    folder, _, inside = file.partition("/")
+    return inside.partition("/")[0].removeprefix("test_").removesuffix(".py") if folder in ("tests", "numbastats") else "docs"
 
 
 def next_room(mine, taken, left):
@@ -121,21 +116,21 @@ def next_room(mine, taken, left):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A worker goes on with the sub-package that it has begun, whose kernels it has: another would compile them again."""
-    from xdist.scheduler import LoadGroupScheduling
+    from xdist.scheduler import LoadFileScheduling
 
-    class ByRoom(LoadGroupScheduling):
-        rooms = None
+    class ByRoom(LoadFileScheduling):
+        rooms = None  # of each worker, the one that it is at
 
         def _assign_work_unit(self, node):
             self.rooms = self.rooms or {}
             left = collections.Counter()
-            for scope, unit in self.workqueue.items():
-                left[_room(scope)] += len(unit)
+            for file, tests in self.workqueue.items():
+                left[_room(file)] += len(tests)
             self.rooms[node] = room = next_room(self.rooms.get(node), self.rooms.values(), left)
-            self.workqueue.move_to_end(next(scope for scope in self.workqueue if _room(scope) == room), last=False)
+            self.workqueue.move_to_end(next(file for file in self.workqueue if _room(file) == room), last=False)
             super()._assign_work_unit(node)
 
-    return ByRoom(config, log) if config.getoption("dist") == "loadgroup" else None
+    return ByRoom(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def _needs_extras(item):
