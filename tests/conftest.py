@@ -94,10 +94,15 @@ def pytest_sessionfinish(session):
         kept.set(SECONDS, kept.get(SECONDS, {}) | {name: round(seconds, 2) for name, seconds in _seconds.items()})
 
 
+def _known(config):
+    """Seconds of files in the run before."""
+    kept = getattr(config, "cache", None)
+    return kept.get(SECONDS, {}) if kept else {}
+
+
 def _longest_first(config, items):
     """Files by their seconds in the run before; what is not known comes first, by the number of its tests."""
-    kept, count = getattr(config, "cache", None), collections.Counter(_file(item.nodeid) for item in items)
-    known = kept.get(SECONDS, {}) if kept else {}
+    known, count = _known(config), collections.Counter(_file(item.nodeid) for item in items)
     items.sort(key=lambda item: (known.get(name := _file(item.nodeid), math.inf), count[name], name), reverse=True)
 
 
@@ -108,15 +113,17 @@ def _room(file):
 
 
 def next_room(mine, taken, left):
-    """Where a worker goes on: where it is, else where nobody has been, else where most tests are left."""
+    """Where a worker goes on: where it is, else where nobody has been, else where most is left."""
     fresh = [room for room in left if room not in taken]
-    return mine if left.get(mine) else max(fresh or left, key=left.__getitem__)
+    return mine if mine in left else max(fresh or left, key=left.__getitem__)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A worker goes on with the sub-package that it has begun, whose kernels it has: another would compile them again."""
     from xdist.scheduler import LoadFileScheduling
+
+    known = _known(config)
 
     class ByRoom(LoadFileScheduling):
         rooms = None  # of each worker, the one that it is at
@@ -125,7 +132,7 @@ def pytest_xdist_make_scheduler(config, log):
             self.rooms = self.rooms or {}
             left = collections.Counter()
             for file, tests in self.workqueue.items():
-                left[_room(file)] += len(tests)
+                left[_room(file)] += known.get(file, len(tests))
             self.rooms[node] = room = next_room(self.rooms.get(node), self.rooms.values(), left)
             self.workqueue.move_to_end(next(file for file in self.workqueue if _room(file) == room), last=False)
             super()._assign_work_unit(node)
