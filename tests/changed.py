@@ -19,6 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numbastats
 from numbastats._core.sources import NAME, TREE, WITHOUT_CODE, named_imports, parsed
 
 ROOT = Path(__file__).parent.parent
@@ -27,7 +28,6 @@ ALWAYS = {f"tests/test_{name}.py" for name in "rules readme ptx emulator first_c
 FOLDERS = ("examples", "asv_benchmarks")  # whose files tests run by the name of their folder
 USES = re.compile(rf"\b(?:ns|{NAME})((?:\.\w+)+)")
 ALONE = "#"  # behind a path: its own code, without what it imports
-ROOMS = "bayes distributions interop kde mixture plot quantile random scalar stable testing".split()
 EXAMPLE = re.compile(r"^ *(?:>>>|\.\.\.) .*", re.MULTILINE)
 EVERYTHING = None
 # the package loads its parts on demand, and every test has these; an edit of one of them runs everything
@@ -134,7 +134,8 @@ class _Names(ast.NodeVisitor):
     def visit_Name(self, node):
         """A module that is handed to something, such as `getattr`."""
         if isinstance(node.ctx, ast.Load) and node.id in self.known:
-            self.found |= {self.known[node.id]} if self.known[node.id] != NAME else {f"{NAME}.{room}" for room in ROOMS}
+            module = self.known[node.id]
+            self.found |= {f"{NAME}.{room}" for room in numbastats._LAZY} if module == NAME else {module}
 
 
 @functools.cache
