@@ -533,6 +533,23 @@ def test_what_tells_sources_and_bound_values_apart():
     assert len(set(map(sources.described, values))) == len(values)
 
 
+def test_a_file_rewritten_in_the_same_size_counts_as_edited(tmp_path):
+    """By its time, or as another file of the same time; the digest is then one that no process shares."""
+    path = tmp_path / "numbastats" / "formulas.py"
+    path.parent.mkdir()
+    path.write_text("C = 1.0\n")
+    tree, written = sources.Tree(path.parent), path.stat()
+    closure = tree.closure(["numbastats.formulas"])
+    assert closure == {"numbastats.formulas"} and tree.unchanged(closure) and tree.digest(closure) == tree.digest(closure)
+    path.write_text("C = 2.0\n")
+    os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns + 1000))
+    assert not tree.unchanged(closure) and tree.digest(closure) != tree.digest(closure)
+    path.rename(path.with_name("other.py"))
+    path.write_text("C = 3.0\n")
+    os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
+    assert not tree.unchanged(closure)
+
+
 def test_installations_share_a_placed_cache(project, tmp_path):
     """With NUMBA_CACHE_DIR entries go by the sources, not by the installation: a copy hits, any edit misses."""
     cache = dict(NUMBA_CACHE_DIR=str(tmp_path / "cache"))
