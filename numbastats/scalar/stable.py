@@ -990,7 +990,7 @@ def newton_place(v, a, b, loc, scale, s1):
     else:
         high, low = zeta(a, b)
         if a < 0.9:
-            t = max(t, 0.0) if b == 1.0 else (min(t, 0.0) if b == -1.0 else t)
+            t = 0.0 if (b == 1.0 and t < 0.0) or (b == -1.0 and t > 0.0) else t  # NaN stays: `max` drops it on a GPU
             z = t if s1 else t + low + high
         else:
             z = t - low - high if s1 else t

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 
 import numpy as np
 import pytest
@@ -193,3 +194,31 @@ def test_asymmetric_laplace_fits(device):
         fit(x, "asymmetric_laplace", truncated=(-5.0, None))
     with pytest.warns(ConvergenceWarning, match="boundary"):
         assert fit([1.0, 1.0, 1.0, 2.0, 5.0], "asymmetric_laplace").params["loc"] == 1.0  # an exponential distribution
+
+
+def test_missing_values_stay_where_max_and_min_drop_them():
+    """On a GPU ``max(nan, 0.0)`` is 0: the formulas that a missing value reaches are run with its rules, as plain Python."""
+    from numbastats.distributions.families import pearson_iii
+    from numbastats.distributions.kernels.points import newton_step
+    from numbastats.scalar.stable import newton_place
+
+    def number(pick):
+        return lambda a, b: pick(a, b) if a == a and b == b else (b if a != a else a)
+
+    def on_a_gpu(function):
+        f, rules = function.py_func, {"max": number(max), "min": number(min)}
+        return types.FunctionType(f.__code__, f.__globals__ | rules, f.__name__, f.__defaults__, f.__closure__)
+
+    nan = math.nan
+    assert math.isnan(on_a_gpu(pearson_iii.constants)(nan)[1])
+    assert np.isnan(on_a_gpu(pearson_iii.log_tails)(nan, pearson_iii.constants(0.5)[0])).all()
+    for low, positive in ((-math.inf, False), (0.0, True)):
+        for z, logs in ((0.5, nan), (nan, nan)):
+            new, _, _, moving = on_a_gpu(newton_step)(z, low, math.inf, -0.7, False, positive, -1.0, logs)
+            assert math.isnan(new) and not moving
+        given = 0.5, low, 2.0, -0.7, False, positive, -math.inf, -math.inf  # a step of inf - inf is bisected
+        assert on_a_gpu(newton_step)(*given) == newton_step(*given)
+    for b in (1.0, -1.0):
+        assert math.isnan(on_a_gpu(newton_place)(nan, 0.7, b, 0.0, 1.0, True))
+    for f in ("pdf", "logpdf", "cdf", "logsf", "ppf"):
+        assert np.isnan(getattr(PearsonIII([nan, 0.5], 0.0, 1.0), f)([0.5, nan])).all(), f

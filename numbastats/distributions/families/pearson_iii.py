@@ -23,8 +23,14 @@ _LEAST = 1e-100  # skewness that doubles do not tell from 0
 
 
 @device_function
+def _at_least(x, low):
+    """The larger of two numbers. NaN stays: ``max`` drops it on a GPU."""
+    return low if x < low else x
+
+
+@device_function
 def constants(skew):
-    root = 2.0 / max(abs(skew), _LEAST)
+    root = 2.0 / _at_least(abs(skew), _LEAST)
     return gamma.constants(root * root), root, log(root), (1.0 if skew >= 0.0 else -1.0)
 
 
@@ -39,9 +45,9 @@ def log_density(d, c):
     """Of the gamma variable a + d."""
     a = c[0][0]
     if gamma.is_plain(c[0]):
-        return gamma.logpdf(max(a + d, 0.0), c[0]) + c[2]
+        return gamma.logpdf(_at_least(a + d, 0.0), c[0]) + c[2]
     value = c[0][3] + c[2] - excess_by(a, a + d, d) - log1p(d / a)
-    return value if a + d > 0.0 else -math.inf
+    return -math.inf if a + d <= 0.0 else value
 
 
 @device_function
@@ -51,7 +57,7 @@ def logpdf(z, c):
 
 @device_function
 def log_tails(d, g):
-    return gamma_log_tails_by(d, max(g[0] + d, 0.0), g)
+    return gamma_log_tails_by(d, _at_least(g[0] + d, 0.0), g)
 
 
 @device_function

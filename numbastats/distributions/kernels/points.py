@@ -188,11 +188,11 @@ def newton_step(z, low, high, target, upper, positive, logpdf, logs):
         middle = math.sqrt(max(low, 1e-320)) * math.sqrt(min(high, 1e308))
     else:
         reach = max(abs(z), 1.0)
-        new = z + max(min(step, 4.0 * reach), -4.0 * reach)
+        new = z + (-4.0 * reach if step < -4.0 * reach else (4.0 * reach if step > 4.0 * reach else step))
         middle = 0.5 * (max(low, -8.0 * reach) + min(high, 8.0 * reach))
     by_newton = new > low and new < high
     if not by_newton:
-        new = z if excess == 0.0 or new == z else middle
+        new = z if excess == 0.0 or new == z else (middle if excess == excess else math.nan)
     return new, low, high, abs(new - z) > (1e-9 if by_newton else 4e-16) * abs(new)
 
 
