@@ -280,8 +280,8 @@ class Bound:
     Attributes
     ----------
     ulp : float
-    floor : float
-        Results smaller than this are judged by the ulp of this number.
+    floor : float or dict of int to float
+        Results smaller than this are judged by the ulp of this number; a dict has those of some outputs, of the others it is 1.
     second_floor : float
         The same for the second output, in units of the float type's epsilon.
     single : float, optional
@@ -290,16 +290,22 @@ class Bound:
         Share of values that may differ by any amount, of all outputs or of each.
     control : tuple of str
         Fields of records that steer a loop and are no result: not compared.
+    fits : bool
+        Outputs are those of a fit's kernel, and judged as such alone: see `gpu_calls.fit_outputs`.
+    scaled : bool
+        Sums, of each column: judged by the ulp of the largest of the column.
     why : str
         Reason for a bound that is not 2 ulp.
     """
 
     ulp: float = 2.0
-    floor: float = 0.0
+    floor: float | dict = 0.0
     second_floor: float = 0.0
     single: float | None = None
     flips: float | tuple = 0.0
     control: tuple = ()
+    fits: bool = False
+    scaled: bool = False
     why: str = ""
 
 
@@ -339,7 +345,7 @@ def difference(got, want, floor=0.0):
     if got.dtype.kind in "iu":
         return np.where(got == want, 0.0, np.inf)
     with np.errstate(invalid="ignore", over="ignore"):
-        unit = np.spacing(np.maximum(np.abs(want), want.dtype.type(floor))).astype(np.float64)
+        unit = np.spacing(np.maximum(np.abs(want), np.asarray(floor, want.dtype))).astype(np.float64)
         apart = np.abs(got.astype(np.float64) - want.astype(np.float64)) / unit
     same = (got == want) & ((got != 0) | (np.signbit(got) == np.signbit(want))) | (np.isnan(got) & np.isnan(want))
     apart = np.where(np.isfinite(got) & np.isfinite(want) & (got != want), apart, np.inf)
@@ -378,6 +384,7 @@ class Row:
     values: int = 0
     moved: int = 0  # bytes
     peer_ms: float | None = None  # the same loop with CUDA's own function
+    said: str = ""  # of fits: how far they agree
 
     def add(self, other):
         """Take what another process has found about the same kernel."""
@@ -386,7 +393,7 @@ class Row:
             max(self.worst, other.worst),
             max(self.flips, other.flips),
         )
-        for name in ("error", "limit", "ms", "values", "moved", "peer_ms"):
+        for name in ("error", "limit", "ms", "values", "moved", "peer_ms", "said"):
             setattr(self, name, getattr(other, name) or getattr(self, name))
 
 
@@ -422,8 +429,15 @@ class Report:
 def compare(report, label, name, dtype_name, got, want):
     """Judge the outputs of the two twins, and record the largest difference."""
     b, row = bound(name), report.row(name, dtype_name)
+    if b.fits:
+        row.said, good = gpu_calls.fit_outputs(got, want)
+        row.checked += len(want[0])
+        return None if good else report.fail(f"{label}: {row.said}")
     for i, (g, w) in enumerate(zip(_numbers(_flat(got), b.control), _numbers(_flat(want), b.control), strict=True)):
         floor = b.second_floor * float(np.finfo(dtype_name).eps) if i == 1 and b.second_floor else b.floor
+        floor = floor.get(i, 1.0) if isinstance(floor, dict) else floor
+        if b.scaled and w.dtype.kind == "f" and w.size:
+            floor = np.maximum(floor, np.max(np.abs(w), axis=0, where=np.isfinite(w), initial=0.0))
         apart = difference(g, w, floor)
         limit, flips = b.ulp, b.flips[i] if isinstance(b.flips, tuple) else b.flips
         if b.single is not None and dtype_name == "float32" and g.dtype == np.float64:
@@ -810,7 +824,9 @@ def cell(value, form="{:.3g}"):
 def agreement_line(row):
     b = bound(row.name)
     flips = f" (+ {row.flips:.2g} of the values beyond)" if row.flips else ""
-    cells = (row.name, row.dtype, row.checked, f"{row.worst:.3g}{flips}", f"{b.ulp:g}", cell(row.error), cell(row.limit), b.why)
+    far = ("", "") if b.fits else (f"{row.worst:.3g}{flips}", f"{b.ulp:g}")
+    why = "; ".join(filter(None, (b.why, row.said)))
+    cells = (row.name, row.dtype, row.checked, *far, cell(row.error), cell(row.limit), why)
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -949,8 +965,8 @@ def planned(only="*"):
                 job = add(kind, kernel.name, check_kernel, kernel, (number,))
                 checks.setdefault((kernel.name, dtype_name), job)
 
-    def time_one(kind, what, kernel, dtype_name):
-        after = checks.get((kernel.name, dtype_name))
+    def time_one(kind, what, kernel, dtype_name, after=None):
+        after = after or checks.get((kernel.name, dtype_name))
         add(kind, what, time_kernel, kernel.name, dtype_name, timed=True, after=after)
 
     run_here = chosen()
@@ -968,7 +984,10 @@ def planned(only="*"):
             time_one("Hot kernels, timed", kernel.name, kernel, offered(kernel)[0])
     add(OTHER_CHECKS, "streams", check_streams)
     check([kernel for kernel in run_here if kernel not in hot], FIRST_SIGNATURE, slice(1))
-    last = jobs[-1]
+    if not SIMULATED:
+        after = None if jobs[-1].timed else jobs[-1]
+        for job in itertools.chain(*(getattr(topic, "GPU_JOBS", ()) for topic in TOPICS)):
+            add("Whole jobs", f"whole jobs of {job.__module__}", time_job, job, timed=True, after=after)
     add(OTHER_CHECKS, "Philox", check_philox)
     add(OTHER_CHECKS, "public functions", check_public)
     for function in (function for topic in TOPICS for function in getattr(topic, "GPU_CHECKS", ())):
@@ -982,15 +1001,18 @@ def planned(only="*"):
         check(run_here, "Kernels, other signatures", slice(1, None))
     others = [] if SIMULATED else [kernel for kernel in REGISTRY.values() if kernel not in (*run_here, *hot)]
     check(others, "Kernels with the loop of another", slice(1))
-    for kernel in (*run_here, *others):
+    last = jobs[-1] if others and not jobs[-1].timed else None
+    for kernel in sorted((*run_here, *others), key=_turn):
         for dtype_name in offered(kernel):
             if not (HOT.get(kernel.name) and dtype_name == offered(kernel)[0]) and maker(kernel.name) is not None:
-                time_one("Kernels that work value by value, timed", f"{kernel.name} {dtype_name}", kernel, dtype_name)
-    if not SIMULATED:
-        after = None if last.timed else last
-        for job in itertools.chain(*(getattr(topic, "GPU_JOBS", ()) for topic in TOPICS)):
-            add("Whole jobs", f"whole jobs of {job.__module__}", time_job, job, timed=True, after=after)
+                after = last if _turn(kernel) else None
+                time_one("Kernels that work value by value, timed", f"{kernel.name} {dtype_name}", kernel, dtype_name, after)
     return jobs
+
+
+def _turn(kernel):
+    """Timings of families of distributions wait until all is checked, those with arrays of parameters longest."""
+    return kernel.name.startswith("distributions.") * (1 + kernel.name.endswith("_of_arrays"))
 
 
 MACHINE, CALLS, FIRST_SIGNATURE, OTHER_CHECKS = "The machine", "Whole calls", "Kernels, one signature", "Other checks"

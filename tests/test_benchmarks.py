@@ -242,6 +242,21 @@ for seconds, most in ((1e-4, 72), (0.05, 37), (1.0, 4), (5.0, 2)):
     assert abs(gpu.timed(lasting(seconds)) / seconds / 1e3 - 1) < 1e-9 and len(calls) == most, (seconds, len(calls))
 
 # float64 sums of what was computed in float32 have a bound of their own
+gpu.BOUNDS["demo.fit"] = gpu.Bound(fits=True)  # of 64 fits one may end elsewhere; parameters count where there is curvature
+for wrong, at, good in ((0, 1e-5, True), (1, 1e-5, True), (2, 1e-5, False), (0, 1.0, False)):
+    other, fit = gpu.Report(), lambda: [np.ones((64, 2)), np.ones((64, 3)), np.ones((64, 5)), np.zeros(64, int)]
+    got, want = fit(), fit()
+    got[0] += at
+    got[3][:wrong] = 1
+    gpu.compare(other, "fits", "demo.fit", "float64", got, want)
+    assert good == (not other.failures), (wrong, at, other.failures)
+gpu.BOUNDS["demo.sums"] = gpu.Bound(scaled=True)  # by the largest of each column
+for column, good in ((0, True), (1, False)):
+    other, want = gpu.Report(), np.array([[1e3, 1.0], [1e-3, 1e-3]])
+    got = want.copy()
+    got[1, column] += 1e-13
+    gpu.compare(other, "sums", "demo.sums", "float64", [got], [want])
+    assert good == (not other.failures)
 gpu.BOUNDS["demo.single"] = gpu.Bound(single=1e8)
 for dtype_name, failures in (("float64", 1), ("float32", 0)):
     other = gpu.Report()

@@ -145,15 +145,21 @@ class Objects:
     track_error_of_the_mean_by_quantiles.unit = "standard deviations"
 
 
+_SPECIAL = np.array([0.0, 1.0, np.nan, 0.5, -1.0, 2.0, -np.inf, np.inf, 1e300])
+
+
 def _arguments(name, function, of_arrays):
     """Inputs of a kernel of a family: points or probabilities, and its parameters as a tuple or as arrays."""
 
     def make(rng, T, n, edges):
         d = made(name)
-        x = rng.random(n) if function in ("ppf", "isf") else d.rvs(n, rng=11)
+        x = rng.random(n) if function in ("ppf", "isf") else d.rvs(n, rng=11).astype(float)  # of counts they are integers
+        parameters = [np.full(n, p) for p in d._parameters]
         if edges:
-            x[:4] = [0.0, 1.0, np.nan, 0.5]
-        return [x, *(np.full(n, p) for p in d._parameters)] if of_arrays else [x, d._parameters], None
+            x[: _SPECIAL.size] = _SPECIAL
+            for j, p in enumerate(parameters):  # a missing parameter each
+                p[_SPECIAL.size + j] = np.nan
+        return [x, *parameters] if of_arrays else [x, d._parameters], None
 
     return make
 
@@ -182,6 +188,9 @@ def _map_arguments(one):
         if "order" in one.kernel.name:
             return [u, 1.0 - u, np.full(n, 3.0), np.full(n, 4.0)], None
         values = [rng.uniform(1e-3, 1.0, n) for _ in one.names]
+        if "within" in one.kernel.name:  # as numbers, which are the first of each: x is inside, so that the loop reads its array
+            for value, first in zip(values[1:4], (0.5, 0.1, 0.9), strict=True):
+                value[0] = first
         return [np.log(v) for v in values] if "log" in one.kernel.name else values, None
 
     return make

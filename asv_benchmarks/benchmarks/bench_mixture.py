@@ -622,16 +622,19 @@ GPU_MAKERS = {
     "mixture.scores": gpu_scores,
 }
 _ORDER = "another order of summation"
-_PASS = dict(ulp=65536.0, floor=1.0, single=5e11, why=f"{_ORDER}; 65536 ulp are 1.5e-11; of float32 data 5e11 ulp are 1e-4")
+_SUMS = f"{_ORDER} of terms of both signs, judged by the largest of the data sets or chunks"
+_PASS = dict(ulp=4096.0, floor=1.0, scaled=True, single=5e10, why=f"{_SUMS}; of float32 data 5e10 ulp are 1e-5")
 _STEP = dict(ulp=5e6, floor=1.0, flips=1e-2, why="the step of Newton's method divides by small eigenvalues; 5e6 ulp are 1e-9")
 GPU_BOUNDS = {
     **{name: dict(ulp=65536.0 if "pass" in name else 4096.0, floor=1.0, why=_ORDER) for name in _LATENT},
-    "mixture.prepare": dict(ulp=4096.0, floor=1.0, why="CUDA fuses products into sums"),
+    "mixture.prepare": dict(  # outputs 8 and 11: running sums, and that of differences from the centre, which is only rounding
+        ulp=4096.0, floor={8: 2000.0, 11: 2000.0}, why="CUDA fuses products into sums; sums of 2000 numbers about 1 that cancel"
+    ),
     "mixture.starts": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}, three EM steps; 5e6 ulp are 1e-9"),
     "mixture.insertion": dict(ulp=5e6, floor=1.0, flips=1e-2, why=f"{_ORDER}; 5e6 ulp are 1e-9"),
     "mixture.pass_*": _PASS,
     "mixture.advance*": _STEP,
-    "mixture.sums_*": dict(ulp=65536.0, floor=1.0, why=f"{_ORDER}; 65536 ulp are 1.5e-11"),
+    "mixture.sums_*": dict(ulp=4096.0, floor=1.0, scaled=True, why=_SUMS),
     "mixture.density": dict(ulp=64.0, floor=1.0, why="CUDA fuses products into sums"),
     "mixture.scores": dict(ulp=512.0, floor=1.0, why="CUDA fuses products into sums"),
 }

@@ -302,13 +302,21 @@ GPU_BOUNDS = {
     "stable.points": dict(  # cdf, sf, three error estimates, pdf
         ulp=4096.0, flips=(0.01, 0.01, 0.6, 0.6, 0.6, 0.01), why=_ORDER + "; error estimates are differences of nearly equal sums"
     ),
-    "stable.fourier": dict(ulp=4096.0, floor=1.0, why="another order of summation; the rule is accurate absolutely"),
+    "stable.fourier": dict(
+        ulp=4096.0,
+        floor=1.0,
+        flips=1e-4,
+        why="another order of summation; the rule is accurate absolutely, to 3e-12 at small alpha",
+    ),
     "stable.gauss_kronrod": dict(ulp=1e6, why=_ORDER.partition(";")[0] + "; a subinterval more or less may be divided"),
     "stable.newton": dict(ulp=4096.0, floor=1.0, why="quantiles near 0 are differences"),
     "stable.table*": dict(ulp=64.0, why="the logarithm's error in ulp is multiplied by the logarithm"),
     "stable.quantile": dict(ulp=1024.0, floor=1.0, why="quantiles near 0 are differences"),
     "stable.rvs*": dict(
-        ulp=1024.0, floor=1.0, why="1/alpha multiplies the logarithms' errors; S0 variates near 0 are differences"
+        ulp=1024.0,
+        floor=1.0,
+        flips=1e-5,
+        why="1/alpha multiplies the logarithms' errors; variates are differences, of large numbers in 10^-6 of the draws",
     ),
 }
 
