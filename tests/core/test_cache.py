@@ -446,7 +446,7 @@ def test_warm_cache_that_can_only_be_read_is_used(filled, placed):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners of files")
-@pytest.mark.parametrize("theirs", ["folder anyone writes", "entries", *slowly("entries anyone writes", "folder", "link")])
+@pytest.mark.parametrize("theirs", ["folder anyone writes", "entries", "entries anyone writes", *slowly("folder", "link")])
 def test_what_others_may_have_written_is_not_run(filled, tmp_path, theirs):
     """Entries are pickles; a forged one in a folder of another user was executed without a word."""
     if os.geteuid() != 0 and "anyone" not in theirs:
