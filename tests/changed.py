@@ -92,50 +92,46 @@ def _files_of(name):
     return {_path(module)}
 
 
-class _Names(ast.NodeVisitor):
-    """Dotted names of the package that the code of a file uses, by whatever names it knows the package and its parts."""
+def _names(nodes):
+    """Dotted names of the package that the code of a file uses, by whatever names it knows the package and its parts.
 
-    def __init__(self, tree):
-        self.known, self.found = {}, set()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                self.known |= {a.asname or NAME: a.name if a.asname else NAME for a in node.names if a.name.split(".")[0] == NAME}
-            elif isinstance(node, ast.ImportFrom) and named_imports(node):
-                for alias, name in zip(node.names, named_imports(node), strict=False):
-                    if name in TREE.stamps:
-                        self.known[alias.asname or alias.name] = name
-                    else:
-                        self.found.add(name)
-            elif (
-                isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and self._chain(node.value) in TREE.stamps
-            ):
-                self.known[node.targets[0].id] = self._chain(node.value)
-        self.visit(tree)
+    `nodes` are those of `ast.walk`, where each comes before its parts.
+    """
+    known, found, skipped = {}, set(), set()
 
-    def _chain(self, node):
-        parts = []
+    def chain(node):
+        """The nodes of `ns.kde.grid`, and the name that it stands for."""
+        nodes, parts = [node], []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        return ".".join([self.known[node.id], *reversed(parts)]) if isinstance(node, ast.Name) and node.id in self.known else ""
+            nodes.append(node)
+        return nodes, ".".join([known[node.id], *reversed(parts)]) if isinstance(node, ast.Name) and node.id in known else ""
 
-    def visit_Assign(self, node):
-        """`D = ns.distributions` uses nothing of it yet."""
-        if not (isinstance(node.targets[0], ast.Name) and self._chain(node.value) in TREE.stamps):
-            self.generic_visit(node)
-
-    def visit_Attribute(self, node):
-        """`ns.kde.grid`."""
-        if self._chain(node):
-            self.found.add(self._chain(node))
-        else:
-            self.generic_visit(node)
-
-    def visit_Name(self, node):
-        """A module that is handed to something, such as `getattr`."""
-        if isinstance(node.ctx, ast.Load) and node.id in self.known:
-            module = self.known[node.id]
-            self.found |= {f"{NAME}.{room}" for room in numbastats._LAZY} if module == NAME else {module}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            known |= {a.asname or NAME: a.name if a.asname else NAME for a in node.names if a.name.split(".")[0] == NAME}
+        elif isinstance(node, ast.ImportFrom) and named_imports(node):
+            for alias, name in zip(node.names, named_imports(node), strict=False):
+                if name in TREE.stamps:
+                    known[alias.asname or alias.name] = name
+                else:
+                    found.add(name)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            inside, module = chain(node.value)
+            if module in TREE.stamps:  # `D = ns.distributions` uses nothing of it yet
+                known[node.targets[0].id] = module
+                skipped.update(inside)
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node not in skipped:
+            inside, name = chain(node)
+            if name:
+                found.add(name)
+                skipped.update(inside)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in known and node not in skipped:
+            module = known[node.id]  # that is handed to something, such as `getattr`
+            found |= {f"{NAME}.{room}" for room in numbastats._LAZY} if module == NAME else {module}
+    return found
 
 
 @functools.cache
@@ -144,9 +140,9 @@ def depends_on(path):
     text = (ROOT / path).read_text(encoding="utf-8")
     of_package, found, names = path.startswith(f"{NAME}/"), set(), set()
     if path.endswith(".py"):
-        tree = ast.parse(text)
-        names = _Names(tree).found
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(ast.parse(text)))
+        names = _names(nodes)
+        for node in nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests"):
                 names |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
             elif isinstance(node, ast.Import):
@@ -199,18 +195,24 @@ def reached_by(changed, base):
     return reached
 
 
-def select(config, items):
-    """Keep the tests that the change reaches, and say how many files that are."""
-    base = merge_base()
-    changed = changed_files(base)
-    reached = reached_by(changed, base)
-    if reached is EVERYTHING:
-        return
-    files = {str(Path(item.path).relative_to(ROOT)) for item in items}
-    kept = {path for path in files if reached(path)}
-    chosen = [item for item in items if str(Path(item.path).relative_to(ROOT)) in kept]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-    items[:] = chosen
+class Reached:
+    """The plugin of --changed: the files that no change reaches are not even imported."""
+
+    def __init__(self):
+        base = merge_base()
+        reached = reached_by(changed_files(base), base)
+        self.reached = functools.cache((lambda path: True) if reached is EVERYTHING else reached)
+
+    def _reached(self, path):
+        return not path.is_relative_to(ROOT) or self.reached(str(path.relative_to(ROOT)))
+
+    def pytest_ignore_collect(self, collection_path):
+        return collection_path.suffix in (".py", ".md") and not self._reached(collection_path) or None
+
+    def pytest_collection_modifyitems(self, config, items):
+        """Files that the command line names are collected all the same."""
+        config.hook.pytest_deselected(items=[item for item in items if not self._reached(item.path)])
+        items[:] = [item for item in items if self._reached(item.path)]
 
 
 def main():

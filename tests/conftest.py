@@ -56,6 +56,14 @@ def pytest_addoption(parser):
     parser.addoption("--changed", action="store_true", help="run the tests that the difference from the main branch reaches")
 
 
+def pytest_configure(config):
+    """What --changed leaves out; each worker of xdist finds it for itself."""
+    if config.getoption("--changed"):
+        from tests.changed import Reached
+
+        config.pluginmanager.register(Reached())
+
+
 _loaded, _add_overload = [], Dispatcher.add_overload
 
 
@@ -152,10 +160,6 @@ def _needs_extras(item):
 @pytest.hookimpl(tryfirst=True)  # before the choice of tests by their marks
 def pytest_collection_modifyitems(config, items):
     """In the simulator a thread of the GPU is a thread of Python: what takes long there is slow, or for CI, there only."""
-    if config.getoption("--changed"):
-        from tests.changed import select
-
-        select(config, items)
     if config.getoption("--extras"):
         others = [item for item in items if not _needs_extras(item)]
         items[:] = [item for item in items if _needs_extras(item)]

@@ -41,6 +41,7 @@ def test_a_change_reaches_those_who_import_it(reached):
         "tests/mixture/test_components.py"
     )  # of all families there are
     assert not reaches("tests/distributions/test_moments.py") and not reaches("tests/kde/test_distributed.py")
+    assert not reaches("tests/test_random.py")  # calls of other sub-packages are in tests/core/test_rooms.py
     assert reached("tests/kde/naive.py") == [kde, rules]  # a helper of tests
     assert reached("tests/stable/test_functions.py") == [stable, rules]
 
