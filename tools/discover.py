@@ -37,7 +37,7 @@ class Folder(NamedTuple):
 
 
 FAMILIES = "distributions/families"
-FOLDERS = {FAMILIES: Folder()}
+FOLDERS = {FAMILIES: Folder(), "kde/smoothing_kernels": Folder("RECORD")}
 
 HEAD = """# All distributions
 
@@ -202,10 +202,23 @@ def names():
     return head + all_of(["Name"]) + "\n" + brackets("Name = Literal", [f'"{word}"' for word in words], "[]")
 
 
+def kernels():
+    """The text of numbastats/kde/functions.py: the sentence with the names of the smoothing kernels is written."""
+    from numbastats.kde.records import RECORDS
+
+    named = ", ".join(f'"{record.name}"' for record in RECORDS)
+    on_line = " and ".join(f'"{record.name}"' for record in RECORDS if record.on_line)
+    sentence = f"One of {named}: functions of the distance in H, of which {on_line} are for d = 1 or a product form."
+    lines = textwrap.indent("\n".join(textwrap.wrap(sentence, 122)), " " * 8)
+    text = (PACKAGE / "kde" / "functions.py").read_text(encoding="utf-8")
+    return re.sub(r' {8}One of "epanechnikov"[^:]*: functions of the distance in H[^.]*\.(?=\n)', lines, text, count=1)
+
+
 WRITES = {
     **{PACKAGE / folder / "__init__.py": functools.partial(init, folder) for folder in FOLDERS},
     PACKAGE / "distributions" / "__init__.py": functools.partial(distributions, by_parameters),
     PACKAGE / "distributions" / "names.py": names,
+    PACKAGE / "kde" / "functions.py": kernels,
     ROOT / "docs" / "families.md": page,
 }
 
