@@ -60,3 +60,17 @@ def test_a_file_that_is_not_listed_is_noticed(discover, tmp_path):
     discover.ROOT = tmp_path
     with pytest.raises(SystemExit, match="zipf.py: __all__ names no class"):
         discover.distributions()
+
+
+def test_names_in_a_docstring_are_written(discover, monkeypatch):
+    """From a sentence that is wrapped in the middle of its words."""
+    from numbastats.kde import records
+
+    current = (discover.PACKAGE / "kde" / "functions.py").read_text(encoding="utf-8")
+    assert '"tricube", "logistic":\n        functions of the distance' in current
+    monkeypatch.setattr(records, "RECORDS", records.RECORDS[:7])
+    shorter = discover.kernels()
+    assert '"cosine", "gaussian": functions of the distance' in shorter and '"tricube"' not in shorter
+    monkeypatch.setattr(discover.re, "split", lambda pattern, text, **options: [text])
+    with pytest.raises(SystemExit, match="functions.py lacks the sentence"):
+        discover.kernels()

@@ -19,6 +19,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "numbastats"
 BY = "written by tools/discover.py"
+WIDTH = 130
 
 
 class Folder(NamedTuple):
@@ -72,10 +73,14 @@ def public(folder, name):
     return sorted(listed & made, key=lambda name: (not name.isupper(), name))  # as ruff sorts imports
 
 
-def brackets(head, names, tail):
-    """Names by lines between brackets, as ruff has them."""
-    line = f"{head}{tail[0]}{', '.join(names)}{tail[1]}\n"
-    return line if len(line) <= 131 else f"{head}{tail[0]}\n{''.join(f'    {name},{chr(10)}' for name in names)}{tail[1]}\n"
+def brackets(head, names, ends):
+    """Names between brackets as ruff has them: in the line, or a line each; words of a type in one line as long as they can."""
+    inner = ", ".join(names)
+    if len(f"{head}{ends[0]}{inner}{ends[1]}") <= WIDTH:
+        return f"{head}{ends[0]}{inner}{ends[1]}\n"
+    if head.endswith("Literal") and len(inner) <= WIDTH - 4:
+        return f"{head}{ends[0]}\n    {inner}\n{ends[1]}\n"
+    return f"{head}{ends[0]}\n{''.join(f'    {name},{chr(10)}' for name in names)}{ends[1]}\n"
 
 
 def all_of(names):
@@ -138,10 +143,10 @@ def by_parameters():
         found = cls.names if inspect.isclass(cls) else tuple(inspect.signature(cls).parameters)
         rows.setdefault((getattr(cls, "is_discrete", False), len(found), ", ".join(found)), []).append(f"`{name}`")
     width = max(len(names) for *_, names in rows)
-    rule = f"{'=' * width} {'=' * (129 - width)}\n"
+    rule = f"{'=' * width} {'=' * (WIDTH - 1 - width)}\n"
 
     def row(names, found):
-        lines = textwrap.wrap(", ".join(found), 129 - width)
+        lines = textwrap.wrap(", ".join(found), WIDTH - 1 - width)
         return f"{names:{width}} " + f"\n{'':{width + 1}}".join(lines) + "\n"
 
     return rule + row("parameters", ["classes"]) + rule + "".join(row(key[-1], rows[key]) for key in sorted(rows)) + rule
@@ -209,9 +214,12 @@ def kernels():
     named = ", ".join(f'"{record.name}"' for record in RECORDS)
     on_line = " and ".join(f'"{record.name}"' for record in RECORDS if record.on_line)
     sentence = f"One of {named}: functions of the distance in H, of which {on_line} are for d = 1 or a product form."
-    lines = textwrap.indent("\n".join(textwrap.wrap(sentence, 122)), " " * 8)
-    text = (PACKAGE / "kde" / "functions.py").read_text(encoding="utf-8")
-    return re.sub(r' {8}One of "epanechnikov"[^:]*: functions of the distance in H[^.]*\.(?=\n)', lines, text, count=1)
+    lines = textwrap.indent("\n".join(textwrap.wrap(sentence, WIDTH - 8)), " " * 8)
+    path = PACKAGE / "kde" / "functions.py"
+    parts = re.split(r' {8}One of "epanechnikov",.*?product form\.(?=\n)', path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    if len(parts) != 2:
+        raise SystemExit(f"{path.relative_to(ROOT)} lacks the sentence with the names of kernels, or has it twice")
+    return lines.join(parts)
 
 
 WRITES = {
