@@ -24,8 +24,8 @@ from numbastats._core.sources import NAME, TREE, WITHOUT_CODE, named_imports, pa
 
 ROOT = Path(__file__).parent.parent
 # tests that read the sources, or run other programs with them
-ALWAYS = {f"tests/test_{name}.py" for name in "rules readme ptx emulator first_calls".split()}
-FOLDERS = ("examples", "asv_benchmarks")  # whose files tests run by the name of their folder
+ALWAYS = {f"tests/test_{name}.py" for name in "rules discovery readme ptx emulator first_calls".split()}
+FOLDERS = ("examples", "asv_benchmarks", "tools")  # whose files tests run by the name of their folder
 USES = re.compile(rf"\b(?:ns|{NAME})((?:\.\w+)+)")
 ALONE = "#"  # behind a path: its own code, without what it imports
 EXAMPLE = re.compile(r"^ *(?:>>>|\.\.\.) .*", re.MULTILINE)

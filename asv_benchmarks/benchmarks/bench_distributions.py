@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+import numbastats.distributions as distributions
 from numbastats._core.kernel import REGISTRY
 from numbastats.distributions.kernels import maps
 from numbastats.distributions.kernels.points import FUNCTIONS
@@ -61,6 +62,11 @@ COUNTS = {
     "Binomial": ((120, 0.3), "binom", (120, 0.3)),
 }
 ALONE = {"Kumaraswamy": ((2.0, 3.0),), "SkewT": ((2.0, 4.5, 0.3, 2.0),)}  # which SciPy has not
+ALONE |= {  # families that no table has, for the GPU check; those whose domain lacks these shapes are entered above
+    cls.__name__: (tuple({"loc": 0.3, "scale": 2.0}.get(name, 2.5) for name in cls.names),)
+    for cls in map(vars(distributions).get, distributions.__all__)
+    if getattr(cls, "_kernels", None) and cls.__name__ not in PARAMETERS | COUNTS | ALONE
+}
 MOST = {
     "NIG": 100,
     "Hyperbolic": 100,

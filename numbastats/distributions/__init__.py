@@ -1,39 +1,37 @@
 """Distributions: objects with named parameters, and families of functions.
 
-==================================================== =======================================================================
-class                                                parameters
-==================================================== =======================================================================
-`Normal`                                             loc, scale
-`StudentT`                                           df, loc, scale
-`GeneralizedHyperbolic`                              lam, alpha, beta, delta, mu
-`Hyperbolic`, `NIG`                                  alpha, beta, delta, mu
-`VarianceGamma`                                      lam, alpha, beta, mu
-`Stable`                                             alpha, beta, loc, scale; param. `Landau` (loc, scale) is one
-`TruncatedNormal`                                    lower, upper (in units of x), loc, scale
-`Gamma`, `Weibull`, `GEV`, `GPD`, `Pareto`, `Lomax`  shape, loc, scale
-`LogLogistic`, `InverseGamma`, `Frechet`             shape, loc, scale
-`BirnbaumSaunders`, `SkewNormal`                     shape, loc, scale
-`Exponential`, `Laplace`, `Logistic`, `Cauchy`       loc, scale
-`Gumbel`, `GumbelMin`, `Uniform`                     loc, scale
-`Rayleigh`, `Maxwell`, `HalfNormal`                  loc, scale
-`GeneralizedNormal`, `AsymmetricLaplace`             beta or kappa, loc, scale
-`PearsonIII`, `ExGaussian`                           skew or K, loc, scale
-`GeneralizedGamma`, `BurrXII`                        a, c or c, d, loc, scale
-`JohnsonSU`, `Kumaraswamy`                           a, b, loc, scale
-`SkewT`                                              shape, df, loc, scale
-`ChiSquared`                                         df, loc, scale
-`InverseGaussian`                                    mean, shape, loc
-`Lognormal`                                          sigma, loc, scale
-`Beta`                                               a, b, loc, scale
-`Poisson`, `Geometric`                               mean
-`NegativeBinomial`                                   mean, size
-`Binomial`                                           n, p
-==================================================== =======================================================================
+=========================== ======================================================================================================
+parameters                  classes
+=========================== ======================================================================================================
+loc, scale                  `Cauchy`, `Exponential`, `Gumbel`, `GumbelMin`, `HalfNormal`, `Landau`, `Laplace`, `Logistic`,
+                            `Maxwell`, `Normal`, `Rayleigh`, `Uniform`
+K, loc, scale               `ExGaussian`
+beta, loc, scale            `GeneralizedNormal`
+df, loc, scale              `ChiSquared`, `StudentT`
+kappa, loc, scale           `AsymmetricLaplace`
+mean, shape, loc            `InverseGaussian`
+shape, loc, scale           `BirnbaumSaunders`, `Frechet`, `GEV`, `GPD`, `Gamma`, `InverseGamma`, `LogLogistic`, `Lomax`,
+                            `Pareto`, `SkewNormal`, `Weibull`
+sigma, loc, scale           `Lognormal`
+skew, loc, scale            `PearsonIII`
+a, b, loc, scale            `Beta`, `JohnsonSU`, `Kumaraswamy`
+a, c, loc, scale            `GeneralizedGamma`
+alpha, beta, delta, mu      `Hyperbolic`, `NIG`
+alpha, beta, loc, scale     `Stable`
+c, d, loc, scale            `BurrXII`
+lam, alpha, beta, mu        `VarianceGamma`
+lower, upper, loc, scale    `TruncatedNormal`
+shape, df, loc, scale       `SkewT`
+lam, alpha, beta, delta, mu `GeneralizedHyperbolic`
+mean                        `Geometric`, `Poisson`
+mean, size                  `NegativeBinomial`
+n, p                        `Binomial`
+=========================== ======================================================================================================
 
 All have the protocol of `Distribution`: ``pdf logpdf cdf logcdf sf logsf ppf isf`` of x, which broadcasts against the
 parameters, ``rvs(size, rng=)``, ``mean() var() std() skewness() kurtosis() entropy() median() support()``,
 ``interval(confidence)``, ``expect(func)``, ``expected_shortfall(p)``, ``score(x)``, the named tuple `params`, and
-``to_scipy()``. Those of the last three rows are of counts and have ``pmf logpmf`` in the place of ``pdf logpdf``. Distributions
+``to_scipy()``. The last rows are of counts, which have ``pmf logpmf`` in the place of ``pdf logpdf``. Distributions
 are immutable, can be compared and hashed, and print as code.
 
 >>> from numbastats.distributions import NIG, Normal, StudentT
@@ -52,6 +50,8 @@ criterion, `goodness` tests whether one fits, and `lmoments` describes samples.
 Five classes are functions with data and parameters, too: ``student_t.pdf(x, nu)`` and the like broadcast over their parameters
 and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()``.
 """
+
+# The imports of families, `__all__` and the table are written by tools/discover.py.
 
 from numbastats.distributions.composition import Mixture, abs, exp, log, order_statistic, truncate
 from numbastats.distributions.defining import define
@@ -142,11 +142,11 @@ __all__ = [
     "JohnsonSU",
     "Kumaraswamy",
     "LMoments",
+    "Landau",
     "Laplace",
     "LogLogistic",
     "Logistic",
     "Lognormal",
-    "Landau",
     "Lomax",
     "Maxwell",
     "Mixture",

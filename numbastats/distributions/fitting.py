@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import numbastats.distributions.families.hyperbolic  # noqa: F401  all classes are to be there
+import numbastats.distributions.families  # noqa: F401  all classes are to be there
 import numbastats.stable as stable
 from numbastats._core.checks import choice, is_lazy, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn

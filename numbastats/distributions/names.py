@@ -1,4 +1,4 @@
-"""Words of families for type checkers, ours and SciPy's; written by docs/make_families.py."""
+"""Words of families for type checkers, ours and SciPy's; written by tools/discover.py."""
 
 from typing import Literal
 

@@ -75,6 +75,7 @@ class Distribution:
     names: ClassVar[tuple[str, ...]] = ()
     family: ClassVar[str] = ""  # the word for it in functions that take a family
     aliases: ClassVar[tuple[str, ...]] = ()  # what SciPy and others call it
+    _support_in_words: ClassVar[str] = ""  # of the standard form, where it depends on parameters
     _positive: ClassVar[tuple[str, ...]] = ("scale",)
     _scipy_shapes: ClassVar[tuple[str, ...]] = ()  # shape parameters of the standard form
     _kernels: ClassVar[Points | None] = None  # of the formulas of its family

@@ -22,7 +22,8 @@ from numbastats._core.kinds import rows_alike
 from numbastats.kde.kernels.pairs import PIECES
 from numbastats.kde.likelihood import best_bandwidth
 from numbastats.kde.matrices import plugin_whitened, scv_whitened
-from numbastats.kde.records import TAIL, KernelName, kernel_of, polynomial, unit_ball
+from numbastats.kde.records import TAIL, KernelName, kernel_of
+from numbastats.kde.smoothing import polynomial, unit_ball
 
 __all__ = [
     "canonical_ratio",

@@ -111,9 +111,10 @@ def grid(  # noqa: PLR0913
         Regular increasing positions, float32 ones to their own precision; one array for d = 1.
     weights : (n,) array_like, optional
         Finite and >= 0, on any scale. The effective number (sum w)^2 / sum w^2 replaces n in the bandwidth rules.
-    kernel : {"epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian", "tricube", "logistic"}
-        A function of the distance in H; "cosine" and "logistic" are for d = 1 or a product form. "normal" is another name for
-        "gaussian", ``("polynomial", p)`` is (1 - u^2)^p, and `define` makes your own.
+    kernel : str, tuple or Smoothing
+        One of "epanechnikov", "uniform", "biweight", "triweight", "triangular", "cosine", "gaussian", "tricube", "logistic":
+        functions of the distance in H, of which "cosine" and "logistic" are for d = 1 or a product form.
+        "normal" is another name for "gaussian", ``("polynomial", p)`` is (1 - u^2)^p, and `define` makes your own.
     h : float, optional
         Scalar bandwidth; by default from the rule `bandwidth`.
     H : (d, d) array_like, optional

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from numbastats.kde.records import polynomial
+from numbastats.kde.smoothing import polynomial
 
 __all__ = ["box_mass", "cut_moments", "marginal_cdf", "trapezoid_error"]
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from numbastats.kde.records import Smoothing
+from numbastats.kde.smoothing import Smoothing
 
 __all__ = ["Model"]
 

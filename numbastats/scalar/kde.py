@@ -13,7 +13,6 @@ import numpy as np
 
 from numbastats._core.kernel import device_function
 from numbastats.scalar.bits import fma
-from numbastats.scalar.elementary import cos_abs, exp
 
 __all__ = [
     "add_powers",
@@ -21,13 +20,10 @@ __all__ = [
     "ceiling",
     "cell_sample",
     "cell_value",
-    "cosine",
     "distance",
     "floor",
     "fused",
-    "gaussian",
     "larger",
-    "logistic",
     "power_biweight",
     "power_epanechnikov",
     "power_triweight",
@@ -41,8 +37,6 @@ __all__ = [
     "smaller",
     "taylor5",
     "third_difference",
-    "triangular",
-    "tricube",
 ]
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it leaves no bits behind the point, |x| < 2^51
@@ -282,35 +276,3 @@ def any_power(kind, q, decay):
 def distance(q, decay):
     """Distance in units of H^(1/2) from q in those of the support; decay is half its squared radius."""
     return math.sqrt(2.0 * decay * q)
-
-
-@device_function
-def triangular(q, decay):
-    """1 - u, u the root of q."""
-    return 1.0 - math.sqrt(q)
-
-
-@device_function
-def cosine(q, decay):
-    """cos(pi u / 2)."""
-    return cos_abs(1.5707963267948966 * math.sqrt(q))
-
-
-@device_function
-def gaussian(q, decay):
-    """exp(-decay q)."""
-    return exp(-decay * q)
-
-
-@device_function
-def tricube(q, decay):
-    """(1 - u^3)^3."""
-    t = 1.0 - q * math.sqrt(q)
-    return t * t * t
-
-
-@device_function
-def logistic(q, decay):
-    """1 / (e^u + 2 + e^-u), u in units of H^(1/2)."""
-    e = exp(-distance(q, decay))
-    return e / ((1.0 + e) * (1.0 + e))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import pathlib
 import pickle
 import re
 import traceback
@@ -64,17 +62,6 @@ NAMES = {name: getattr(ns.distributions, name) for name in ns.distributions.__al
 
 def inner(d):
     return np.linspace(*map(float, d.interval(0.98)), 7)
-
-
-def test_what_is_written_from_the_classes_is_current():
-    path = pathlib.Path(ns.__file__).parents[1] / "docs" / "make_families.py"
-    if not path.exists():
-        pytest.skip("an installed package has no docs")
-    spec = importlib.util.spec_from_file_location("make_families", path)
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    for written, text in made.WRITES.items():
-        assert written.read_text(encoding="utf-8") == text(), f"run python docs/make_families.py: {written.name}"
 
 
 def test_every_class_is_in_the_table():

@@ -14,7 +14,8 @@ from scipy.integrate import quad
 
 from numbastats import kde
 from numbastats.kde import bandwidth
-from numbastats.kde.records import RECORDS, KernelName, Smoothing, kernel_of, polynomial
+from numbastats.kde.records import RECORDS, KernelName, kernel_of
+from numbastats.kde.smoothing import Smoothing, polynomial
 from tests.kde.naive import CPU, PROFILE, WRAPS, mesh, naive, small
 
 pytestmark = WRAPS

@@ -19,6 +19,8 @@ The formulas are functions of the standard form, z = (x - loc)/scale, that compi
 They are right within the support, and for probabilities between 0 and 1; the methods of the classes are right everywhere.
 """
 
+# The code is written by tools/discover.py.
+
 from numbastats.distributions.families import (
     asymmetric_laplace,
     beta,
@@ -39,6 +41,7 @@ from numbastats.distributions.families import (
     gumbel,
     gumbel_min,
     half_normal,
+    hyperbolic,
     inverse_gamma,
     inverse_gaussian,
     johnson_su,
@@ -56,6 +59,8 @@ from numbastats.distributions.families import (
     poisson,
     rayleigh,
     skew_normal,
+    skew_t,
+    stable,
     student_t,
     truncated_normal,
     uniform,
@@ -82,6 +87,7 @@ __all__ = [
     "gumbel",
     "gumbel_min",
     "half_normal",
+    "hyperbolic",
     "inverse_gamma",
     "inverse_gaussian",
     "johnson_su",
@@ -99,6 +105,8 @@ __all__ = [
     "poisson",
     "rayleigh",
     "skew_normal",
+    "skew_t",
+    "stable",
     "student_t",
     "truncated_normal",
     "uniform",

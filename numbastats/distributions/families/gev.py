@@ -121,6 +121,7 @@ class GEV(Distribution):
 
     names, family = ("shape", "loc", "scale"), "gev"
     aliases = ("genextreme",)
+    _support_in_words = "from -1/shape, or to it; all numbers at 0"
     _scipy_shapes = ("shape",)
 
     _kernels = Points("gev", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 20.0))

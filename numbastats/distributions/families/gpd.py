@@ -138,6 +138,7 @@ class GPD(Distribution):
 
     names, family = ("shape", "loc", "scale"), "gpd"
     aliases = ("genpareto",)
+    _support_in_words = "0 to ∞, or to -1/shape"
     _scipy_shapes = ("shape",)
 
     _kernels = Points("gpd", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))

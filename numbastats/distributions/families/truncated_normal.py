@@ -171,6 +171,7 @@ class TruncatedNormal(Distribution):
 
     names, family = ("lower", "upper", "loc", "scale"), "truncated_normal"
     aliases = ("truncnorm",)
+    _support_in_words = "lower to upper"
     _scipy_shapes = ("a", "b")
 
     _kernels = Points(

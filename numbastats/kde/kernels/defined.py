@@ -18,7 +18,8 @@ from numbastats.kde.kernels.geometry import outer_factor
 from numbastats.kde.kernels.paper import DIRECT_ATOMIC, atomic_of, direct_atomic_cpu
 from numbastats.kde.kernels.points import EXHAUSTIVE, POINTS, cells_cpu, exhaustive_cpu, other_values_of, points_of
 from numbastats.kde.kernels.profiles import values_of
-from numbastats.kde.records import RECORDS, Smoothing, polynomial
+from numbastats.kde.records import RECORDS, names_of
+from numbastats.kde.smoothing import Smoothing, polynomial
 from numbastats.scalar.kde import distance
 
 __all__ = ["Loops", "define", "loops_of"]
@@ -54,6 +55,9 @@ class _Defined(Smoothing):
         from scipy.integrate import quad
 
         return quad(lambda u: u**k * self._own(u) ** m, 0.0, self.reach, epsabs=0.0, epsrel=1e-12, limit=1000)[0]
+
+    def _unknown(self, what):
+        return ValueError(f"{super()._unknown(what)}; use one of {names_of()}")
 
 
 def define(profile: Callable[[float], float], *, reach: float = 1.0, name: str | None = None) -> Smoothing:

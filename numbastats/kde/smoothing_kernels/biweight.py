@@ -1,0 +1,9 @@
+"""The biweight kernel, (1 - u^2)^2."""
+
+from __future__ import annotations
+
+from numbastats.kde.smoothing import polynomial
+
+__all__ = ["RECORD"]
+
+RECORD = polynomial(2)
