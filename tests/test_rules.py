@@ -80,6 +80,7 @@ CORE_FILES = {
     "results.py",
     "slabs.py",
     "sources.py",
+    "status.py",
     "warmup.py",
 }
 
