@@ -44,21 +44,21 @@ class Status(enum.IntEnum):
     >>> ns.Status(found.status)
     <Status.TOO_FEW: 4>
     >>> for status in ns.Status:
-    ...     print(f"{status:2} {status.name:15} {status.meaning[:40]}")
+    ...     print(f"{status:2} {status.name:15} {status.meaning[:42]}")
      0 OK              converged
-     1 NO_CONVERGENCE  no convergence: the likelihood still ris
-     2 LIMIT           the likelihood rises towards a limit of
-     3 BOUND           the likelihood rises to the boundary of
-     4 TOO_FEW         too few values for the number of paramet
+     1 NO_CONVERGENCE  no convergence: the likelihood still rises
+     2 LIMIT           the likelihood rises towards a limit of li
+     3 BOUND           the likelihood rises to the boundary of th
+     4 TOO_FEW         too few values for the number of parameter
      5 CONSTANT        all values are equal
-     6 OUTSIDE         values outside the support or the trunca
+     6 OUTSIDE         values outside the support or the truncati
      7 NONE_LEFT       all values are missing, or of weight 0
-     8 NOT_FINITE      infinite values or invalid weights, or v
+     8 NOT_FINITE      infinite values or invalid weights, or val
      9 STOPPED         stopped by the callback
-    10 POLE            the likelihood is unbounded at a data po
-    11 NOT_CERTIFIED   stationary, but not a certified maximum:
-    12 COLLAPSED       every start collapsed onto too few value
-    13 INADMISSIBLE    a certified local maximum exists, but it
+    10 POLE            the likelihood is unbounded at a data poin
+    11 NOT_CERTIFIED   stationary, but not a certified maximum: a
+    12 COLLAPSED       every start collapsed onto too few values;
+    13 INADMISSIBLE    a certified local maximum exists, but it h
     """
 
     meaning: str
