@@ -70,6 +70,7 @@ CORE_FILES = {
     "errors.py",
     "estimator.py",
     "groups.py",
+    "information.py",
     "kernel.py",
     "launch.py",
     "numba_internals.py",

@@ -19,6 +19,7 @@ import numbastats.stable as stable
 from numbastats._core.checks import choice, is_lazy, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
+from numbastats._core.information import standard_errors
 from numbastats._core.kinds import LAZY, has_labels, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch, run_loop
 from numbastats._core.options import Device, hands_on
@@ -849,7 +850,7 @@ def _fitted(s, plan, share, device, workers, shown=None):
     cov = _covariance(info, plan.known, 1 if is_executor(workers) else workers)
     cov[~np.isin(status, _INSIDE)] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
-    se = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    se = standard_errors(cov)
     counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
     _tell(plan.cls, status)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table
@@ -112,7 +113,7 @@ def _chart(found, method):
         raise ValueError(f"method={method!r} needs standard errors, which the fit has not: {found.message}; use 'bootstrap'")
     logs = np.array([names[j] in found.cls._positive for j in free], bool)
     slope = np.where(logs, values, 1.0)
-    root = np.linalg.cholesky(covariance / np.outer(slope, slope))
+    root = unit_moves(covariance / np.outer(slope, slope))
     centre = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
     return _Chart(found.cls, found.params, free, logs, centre, root)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numbastats._core.information import carried, inverse, placed, standard_errors
 from numbastats._core.parallel import mapped
 from numbastats._core.random import normalise_rng
 from numbastats._core.status import CONVERGED, Status
@@ -306,12 +307,12 @@ def _newton(model, state, tol, passes):
             break
         min_eig = float(np.linalg.eigvalsh(A / root / root[:, None])[0])
         concave = min_eig > FEWEST
-        inverse = (np.linalg.inv(A / root / root[:, None]) if concave else np.eye(g.size)) / root / root[:, None]
+        inverted = (np.linalg.inv(A / root / root[:, None]) if concave else np.eye(g.size)) / root / root[:, None]
         full = np.zeros(u.size)
-        full[use] = inverse @ g
+        full[use] = inverted @ g
         decrement = float(g @ full[use]) if concave else math.nan
         if decrement < tol:
-            certified, errors = True, _errors(model, last, u, use, inverse)
+            certified, errors = True, _errors(model, last, u, use, inverse(A, root))
             break
         least = loglik + (-1e-13 * abs(loglik) if concave else _FLAT_GAIN)
         tried = (u + 0.5**i * full for i in range(12))
@@ -329,17 +330,16 @@ def _value(model, last, u):
     return value if value == value else -math.inf
 
 
-def _errors(model, last, u, use, inverse):
+def _errors(model, last, u, use, cov):
     """Standard errors of the weights (K,) and of the free parameters, NaN for those the likelihood does not depend on."""
     K, W = len(model.parts), model.design.of_weights
     weights, thetas = model.unpacked(last, u[None])
-    full = np.full((u.size, u.size), math.nan)
-    full[np.ix_(use, use)] = inverse
+    full = placed(cov, np.flatnonzero(use), u.size)
     w = weights[0]
     J = np.delete(np.diag(w) - np.outer(w, w), last, axis=1)
-    of_weights = np.sqrt(np.einsum("ki,ij,kj->k", J, full[:W, :W], J)) if W else np.zeros(K)
+    of_weights = standard_errors(carried(full[:W, :W], J)) if W else np.zeros(K)
     scale = [thetas[at.members[0]][at.name][0] if at.log else 1.0 for at in model.coordinates]
-    return of_weights, np.sqrt(np.diagonal(full)[W:]) * np.array(scale)
+    return of_weights, standard_errors(full[W:, W:], np.array(scale))
 
 
 # -- starts -----------------------------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ import numpy as np
 from numba import prange, types
 
 from numbastats._core import numba_internals
-from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, cholesky_step, climber, rows
+from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
 from numbastats._core.cuda_backend import cuda
+from numbastats._core.information import invert
 from numbastats._core.kernel import Kernel, WithFunctions, array_function, bind, build, host_loop
 from numbastats._core.status import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, NONE_LEFT, NOT_FINITE, OK, OUTSIDE, TOO_FEW
 from numbastats.scalar import elementary as el
@@ -756,47 +757,17 @@ def kernel(name, series, size, more_rows=0, late=None, **options):
     return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, **options, **bound)
 
 
-@_function
-def _inverse(info, free, cov, work):
-    """Inverse of a symmetric matrix's rows and columns that are `free`, NaN unless it is positive definite; 0 in the others.
-
-    A parameter without a finite diagonal, where others have one, is taken as known: its own covariances are NaN.
-    """
-    p, some, count = free.size, False, np.int64(0)  # a plain 0 has a type of its own: what is called with it is compiled twice
-    A, L, g, step, kept = work[:p], work[p : 2 * p], work[2 * p], work[2 * p + 1], work[2 * p + 2]
-    for i in range(p):
-        for j in range(p):
-            cov[i, j] = math.nan if free[i] and free[j] else 0.0
-            some = some or (free[i] and free[j] and abs(info[i, j]) < math.inf)
-    for i in range(p):
-        if free[i] and (abs(info[i, i]) < math.inf or not some):
-            kept[count] = i
-            count += 1
-    for i in range(count):  # in units in which the diagonal is 1
-        for j in range(i + 1):
-            a, b = int(kept[i]), int(kept[j])
-            A[i, j] = info[a, b] / math.sqrt(abs(info[a, a])) / math.sqrt(abs(info[b, b]))
-    for j in range(count):
-        for i in range(count):
-            g[i] = 1.0 if i == j else 0.0
-        if not cholesky_step(A, g, count, 0.0, 1e-12, step, L):
-            break
-        for i in range(j, count):
-            a, b = int(kept[i]), int(kept[j])
-            cov[a, b] = cov[b, a] = step[i] / math.sqrt(abs(info[a, a])) / math.sqrt(abs(info[b, b]))
-
-
 _F3 = types.float64[:, :, ::1]
 
 
 @host_loop("distributions.inverses", (_F3, types.boolean[::1], _F3))
 def INVERSES(info, free, cov):
-    """`_inverse` of many matrices."""
+    """`invert` for many matrices."""
     p = free.size
     for part in prange((cov.shape[0] + 255) // 256):
         first, work = np.int64(part) * 256, np.empty((2 * p + 3, p))
         for i in range(first, min(first + 256, cov.shape[0])):
-            _inverse(info[i], free, cov[i], work)
+            invert(info[i], free, cov[i], work)
 
 
 _F, _ROW = types.float64, types.float64[::1]
