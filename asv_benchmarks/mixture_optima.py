@@ -4,7 +4,7 @@
 prints, by kind, the share of fits that have status 0 and come within 1e-6 of the best known log-likelihood, and the time of a
 fit in a batch of one thread. ``--search`` climbs from some hundred random points for each data set before. What is better
 than the best known is written to ``tests/reference/mixture/optima.json``. The best known optimum is the highest log-
-likelihood of a fit of status 0, by whatever method; an inadmissible fit (status 4) never counts.
+likelihood of a fit of status 0, by whatever method; an inadmissible fit (status 13) never counts.
 """
 
 from __future__ import annotations

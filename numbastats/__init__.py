@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numbastats import bayes, distributions, interop, kde, mixture, plot, quantile, random, scalar, stable, testing
+    from numbastats._core.status import Status
 
 _import_lock = threading.RLock()
 
@@ -49,6 +50,7 @@ __all__ = [
     "ConvergenceWarning",
     "DeviceNotAvailable",
     "NotFittedError",
+    "Status",
     "bayes",
     "config",
     "distributions",
@@ -72,6 +74,8 @@ if not TYPE_CHECKING:  # a type checker would believe that there is everything
         if name in _LAZY:
             with _importing():
                 return importlib.import_module(f"numbastats.{name}")
+        if name == "Status":
+            return importlib.import_module("numbastats._core.status").Status
         raise AttributeError(f"module 'numbastats' has no attribute {name!r}")
 
 

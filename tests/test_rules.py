@@ -70,6 +70,7 @@ CORE_FILES = {
     "errors.py",
     "estimator.py",
     "groups.py",
+    "information.py",
     "kernel.py",
     "launch.py",
     "numba_internals.py",
@@ -80,6 +81,7 @@ CORE_FILES = {
     "results.py",
     "slabs.py",
     "sources.py",
+    "status.py",
     "warmup.py",
 }
 

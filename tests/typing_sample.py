@@ -110,4 +110,4 @@ def quantiles(u: NDArray[np.float64]) -> None:
     quantile.antithetic(u)
     interop.levy_stable.pdf(u, 1.7, 0.0)
     ns.warmup("random", workers=1)
-    print(ns.has_gpu(), ns.__version__)
+    print(ns.has_gpu(), ns.__version__, ns.Status(0).meaning, ns.Status.OK.value + 1)

@@ -20,15 +20,14 @@ from __future__ import annotations
 import math
 
 from numbastats._core.kernel import array_function, bind
+from numbastats._core.status import NO_CONVERGENCE, OK
 
 __all__ = [
-    "CLIMBED",
     "HELD",
     "HESSIAN",
     "HIGH",
     "LOW",
     "PAR",
-    "UNFINISHED",
     "cholesky_step",
     "climb",
     "climber",
@@ -39,7 +38,6 @@ __all__ = [
     "rows",
 ]
 
-CLIMBED, UNFINISHED = 0, 1  # statuses of `climb`; others are those of `_limit`
 PAR, HELD, LOW, HIGH, _TRIAL, _STEP, _SLOPE, _G, _NEW_G, HESSIAN = range(10)  # rows; the last is the first of four matrices
 _MOST_TRIES = 40  # evaluations between two points that are better than all before
 
@@ -179,7 +177,7 @@ def climb(data, n, mass, damping, most, work):
     H, new_H = work[HESSIAN : HESSIAN + n], work[HESSIAN + n : HESSIAN + 2 * n]
     A, L = work[HESSIAN + 2 * n : HESSIAN + 3 * n], work[HESSIAN + 3 * n : HESSIAN + 4 * n]
     value, noise, gain, promised = -math.inf, 0.0, math.inf, math.inf
-    status, passes, tries = UNFINISHED, 0, 0
+    status, passes, tries = NO_CONVERGENCE, 0, 0
     copy(par, trial)
     while passes < most and tries < _MOST_TRIES:
         new, new_noise = _derivatives(data, trial, new_g, new_H)
@@ -206,7 +204,7 @@ def climb(data, n, mass, damping, most, work):
             tries += 1
             damping = max(4.0 * damping, 1e-4)
         if gain <= max(1e-11, noise) and (tries > 0 or damping <= 1e-6):
-            status = CLIMBED if promised <= max(1e-6, noise) else UNFINISHED  # else rounding stands in the way
+            status = OK if promised <= max(1e-6, noise) else NO_CONVERGENCE  # else rounding stands in the way
             break
         found = False
         while not found and damping < 1e12:

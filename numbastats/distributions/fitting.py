@@ -7,6 +7,7 @@ import difflib
 import functools
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -18,12 +19,14 @@ import numbastats.stable as stable
 from numbastats._core.checks import choice, is_lazy, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
+from numbastats._core.information import standard_errors
 from numbastats._core.kinds import LAZY, has_labels, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch, run_loop
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
+from numbastats._core.status import FITTED, REFUSED, Status
 from numbastats.distributions.arguments import FitMethod, Zeros
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.kernels import fits as k
@@ -35,7 +38,6 @@ from numbastats.distributions.protocol import Distribution
 
 __all__ = [
     "CLASSES",
-    "OUTSIDE",
     "DistributionFit",
     "DistributionFits",
     "axis_of",
@@ -61,7 +63,6 @@ def _classes(base):
 
 
 CLASSES: dict[str, type[Distribution]] = {c.family: c for c in _classes(Distribution)}
-OUTSIDE = k.OUTSIDE
 
 
 _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliases}
@@ -70,34 +71,23 @@ _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliase
 NORMAL_DF = 1e12  # stands for infinity in distributions: the densities agree to 4e-8 up to 20 standard deviations
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 
-_MESSAGES = {
-    k.OK: "converged",
-    k.MAX_ITER: "no convergence: the likelihood still rises, or is too flat to tell",
-    k.NORMAL_LIMIT: "the likelihood rises towards a limit of light tails (df or alpha to infinity): a normal distribution, or "
-    "for skew data a limit on one side; the data have no heavier tails than that",
-    k.DEGENERATE: "the likelihood rises to the boundary of the parameters (a pole at repeated or constant values, or a limit of "
-    "the family): there is no maximum inside",
-    k.FEW: "too few values for the number of parameters",
-    k.CONSTANT: "all values are equal",
-    k.OUTSIDE: "values outside the support or the truncation: families of positive values need values > 0 (beta: between 0 and 1)"
-    '; zeros="share" sets zeros apart; counts are whole numbers',
-    k.MISSING: "all values are missing",
-    k.INFINITE: "infinite values, or for normal and student_t values beyond 1e150 or all within 1e-150, whose squares are no "
-    "doubles: divide them by a unit",
+_INSIDE = (Status.OK, Status.NO_CONVERGENCE, Status.LIMIT)  # where there may be standard errors
+_MEANINGS = np.array([status.meaning for status in Status])  # by number
+_REMARKS = {  # on converged fits
+    "": "",
+    "no derivative": "no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with "
+    "mu in fixed= the other parameters have theirs, given mu",
+    "not definite": "no standard errors: the observed information is not positive definite",
+    "at a value": "no standard errors of parameters that are the least or the largest value: the likelihood jumps there",
+    "local": "a local maximum with loc below the least value, on which the standard errors rest; next to that value the "
+    "likelihood may have no bound",
+    "by moments": "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
 }
-_TEXTS = (
-    *(_MESSAGES[i] for i in range(len(_MESSAGES))),
-    "converged; no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with mu in "
-    "fixed= the other parameters have theirs, given mu",
-    "converged; no standard errors: the observed information is not positive definite",
-    "converged; no standard errors of parameters that are the least or the largest value: the likelihood jumps there",
-    "converged to a local maximum with loc below the least value, as its standard errors; next to that value the likelihood may "
-    "have no bound",
-    "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
-)
-_NO_DERIVATIVE, _NOT_DEFINITE, _AT_VALUES, _FREED, _BY_MOMENTS = range(
-    len(_MESSAGES), len(_TEXTS)
-)  # converged fits of which there is more to say
+
+
+def _in_words(status, remark):
+    """How a fit ended, and the remark on it."""
+    return "; ".join(filter(None, (Status(status).meaning, _REMARKS[remark])))
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -121,13 +111,19 @@ class DistributionFit(Result):
         Number of the values that were fitted: not missing, of weight > 0, and not a zero that was set apart.
     zeros : float
         Share of zeros that was set apart; with zeros="inflated" the probability of a zero beside those of the distribution.
-    n_iter, status : int
+    n_iter : int
+    status : int
+        How the fit ended, a `numbastats.Status`.
     converged : bool
         Whether the maximum is inside of the parameters, or the normal limit of Student's t.
     message : str
-        How the fit ended, and why a fit that converged has no standard errors.
+        The status and the remark in words.
     partial : bool
         Whether values were censored, or some could not be seen.
+    remark : str
+        What is to be known of a fit that converged: "no derivative" of the density at mu, information that is "not definite" and
+        an estimate "at a value" of the data are why it has no standard errors; "local": a maximum beside which the likelihood may
+        have no bound; "by moments". "" where there is nothing.
     """
 
     cls: type[Distribution]
@@ -145,6 +141,7 @@ class DistributionFit(Result):
     converged: bool
     message: str
     partial: bool = False
+    remark: str = ""
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
     @property
@@ -290,6 +287,7 @@ class DistributionFits(Result):
     covariance : array of shape (..., p, p)
     loglik, n_obs, zeros : array of shape (...)
     n_values, n_iter, status : array of int of shape (...)
+        The last has numbers of `numbastats.Status`.
     keys : tuple or None
         Of the series, where they came in a dict or in groups.
     free : int
@@ -337,26 +335,36 @@ class DistributionFits(Result):
     @property
     def messages(self) -> NDArray[np.str_]:
         """How each fit ended, in words."""
-        return np.array(_TEXTS)[self._endings()]
+        said = [_in_words(*ending) for ending in zip(self.status.flat, self.remarks.flat, strict=True)]
+        return np.array(said, np.str_).reshape(self.status.shape)
 
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
-        return _TEXTS[self._endings(self._index(index))]
+        i = self._index(index)
+        return _in_words(self.status[i], self._remarks(i).item())
 
-    def _endings(self, i=...):
-        """The statuses, those of converged fits without standard errors replaced by the reason: entries of `_TEXTS`."""
-        status, se, params = self.status[i], self.se[i], self.params[i]
-        cusp = False
-        if self.family == "variance_gamma":  # fixed parameters have the error 0
-            lam, mu = self.names.index("lam"), self.names.index("mu")
-            cusp = (params[..., lam] <= CUSPS) & np.isnan(se[..., mu])
-        likelihood = self.cls._likelihood
-        if likelihood is not None and likelihood.shifts and "loc" in self.names:
-            status = np.where((status == k.OK) & (se[..., self.names.index("loc")] > 0.0), _FREED, status)
-        if self.method != "ml":
-            return np.where(status == k.OK, _BY_MOMENTS, status)
-        why = _AT_VALUES if likelihood is not None and likelihood.settles else np.where(cusp, _NO_DERIVATIVE, _NOT_DEFINITE)
-        return np.where((status == k.OK) & np.isnan(se).any(axis=-1), why, status)
+    @property
+    def remarks(self) -> NDArray[np.str_]:
+        """What is to be known of fits that converged, "" where there is nothing; see `DistributionFit.remark`."""
+        return self._remarks(...)
+
+    def _remarks(self, i):
+        """The remarks on a part of the batch: the first that holds."""
+        se, likelihood = dict(zip(self.names, np.moveaxis(self.se[i], -1, 0), strict=True)), self.cls._likelihood
+        lost, nowhere = np.isnan(self.se[i]).any(axis=-1), np.zeros(self.status[i].shape, bool)
+        freed, cusp = nowhere, nowhere
+        if likelihood is not None and likelihood.shifts and "loc" in se:  # fixed parameters have the error 0
+            freed = se["loc"] > 0.0
+        if self.family == "variance_gamma":
+            cusp = (self.params[i][..., self.names.index("lam")] <= CUSPS) & np.isnan(se["mu"])
+        rules = {
+            "local": freed,
+            "by moments": nowhere | (self.method != "ml"),
+            "at a value": lost & (likelihood is not None and likelihood.settles),
+            "no derivative": cusp,
+            "not definite": lost,
+        }
+        return np.where(self.status[i] == Status.OK, np.select(list(rules.values()), list(rules), ""), "")
 
     @property
     def _likeliest(self):
@@ -379,10 +387,11 @@ class DistributionFits(Result):
         return distribution_of(self.cls, {name: self[name] for name in self.names})
 
     def _headline(self) -> str:
-        endings, shape = self._endings(), self.loglik.shape
+        remarks, shape = self.remarks, self.loglik.shape
         lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged']
-        counts = np.bincount(endings[~self.converged | (endings > k.INFINITE)], minlength=len(_TEXTS))
-        lines += [f"{counts[i]} series: {_TEXTS[i]}" for i in np.flatnonzero(counts)]
+        told = ~self.converged | (remarks != "")
+        counts = Counter(zip(self.status[told].tolist(), remarks[told].tolist(), strict=True))
+        lines += [f"{count} series: {_in_words(*ending)}" for ending, count in sorted(counts.items())]
         return "\n  ".join(lines)
 
     def summary(self) -> Table:
@@ -392,14 +401,14 @@ class DistributionFits(Result):
         -------
         Table
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
-            ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged" and "status", whose words `message` has.
+            ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged", "status" and "remark", whose words `message` has.
         """
         keys = self.keys if self.labels is None else keys_of(self.labels)
         columns: dict[str, Any] = {} if keys is None else keys.columns("key")
         for prefix, values in (("", self.params), ("se_", self.se)):
             columns |= {f"{prefix}{name}": values[..., j].ravel() for j, name in enumerate(self.names)}
         rest = {name: getattr(self, name).ravel() for name in ("loglik", "n_obs", "zeros", "converged", "status")}
-        return Table(columns | rest)
+        return Table(columns | rest | {"remark": self.remarks.ravel()})
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
@@ -407,18 +416,19 @@ class DistributionFits(Result):
         Returns
         -------
         xarray.Dataset
-            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged" and "status" as
-            variables, with the labels of the data where these came in an array of xarray; else the dimensions are "series", with
-            the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
+            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status" and
+            "remark" as variables, with the labels of the data where these came in an array of xarray; else the dimensions are
+            "series", with the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
         """
         import xarray
 
         dims = ["series"] if self.loglik.ndim == 1 else [f"series_{i}" for i in range(self.loglik.ndim)]
         keys = None if self.keys is None else {"series": [key if np.ndim(key) == 0 else str(key) for key in self.keys]}
         like = self.labels if self.labels is not None else xarray.DataArray(self.loglik, dims=dims, coords=keys)
-        columns = {name: self.params[..., j] for j, name in enumerate(self.names)}
+        columns: dict[str, Any] = {name: self.params[..., j] for j, name in enumerate(self.names)}
         columns |= {f"se_{name}": self.se[..., j] for j, name in enumerate(self.names)}
         columns |= {name: getattr(self, name) for name in ("loglik", "aic", "bic", "n_obs", "zeros", "converged", "status")}
+        columns["remark"] = self.remarks
         made = {name: like.copy(data=np.asarray(values)).drop_attrs().rename(name) for name, values in columns.items()}
         return xarray.Dataset(made, attrs={"family": self.family})
 
@@ -440,6 +450,7 @@ class DistributionFits(Result):
             converged=bool(self.converged[i]),
             message=self.message(i),
             partial=self.partial,
+            remark=self._remarks(i).item(),
         )
 
 
@@ -837,12 +848,12 @@ def _counted(s, share):
 def _fitted(s, plan, share, device, workers, shown=None):
     params, info, numbers, status = _estimates(s, plan, share, device, workers, shown)
     cov = _covariance(info, plan.known, 1 if is_executor(workers) else workers)
-    cov[(status >= k.DEGENERATE)] = math.nan
+    cov[~np.isin(status, _INSIDE)] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
-    se = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    se = standard_errors(cov)
     counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
-    _tell(plan.cls, status, _TEXTS)
+    _tell(plan.cls, status)
     if s.w is not None and mass.size:
         i = int(np.argmin(mass / np.maximum(counts, 1)))
         warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
@@ -905,9 +916,9 @@ def _inflated(s, plan, device, workers):
         return np.where(taken.reshape(taken.shape + (1,) * (old.ndim - taken.ndim)), new, old)
 
     fields = {name: getattr(rest, name) for name in ("params", "se", "covariance", "n_iter", "status")} | {"loglik": loglik}
-    zeros = np.where(taken, more, np.where(plain.status >= k.FEW, plain.zeros, 0.0))
+    zeros = np.where(taken, more, np.where(np.isin(plain.status, REFUSED), plain.zeros, 0.0))
     found = dataclasses.replace(plain, **{n: chosen(n, v) for n, v in fields.items()}, zeros=zeros, free=plain.free + 1)
-    _tell(plan.cls, found.status, _TEXTS)
+    _tell(plan.cls, found.status)
     return found
 
 
@@ -953,13 +964,14 @@ def _of_moments(method, s, cls):
             found = rule(mean, np.sqrt(np.square(away).sum(axis=1) / counts))
         params = np.stack(np.broadcast_arrays(*found, counts), axis=1)[:, :p].astype(np.float64)
         outside = ~cls.in_domain(dict(zip(cls.names, params.T, strict=True)))
-        reasons = ((counts == 0, k.MISSING), (counts <= p, k.FEW), (np.isinf(least) | np.isinf(most), k.INFINITE))
-        conditions, codes = zip(*reasons, (least == most, k.CONSTANT), (outside, k.OUTSIDE), strict=True)
-        status = np.select(conditions, codes, k.OK)
-        params[status != k.OK] = math.nan
+        infinite = np.isinf(least) | np.isinf(most)
+        conditions = (counts == 0, counts <= p, infinite, least == most, outside)
+        codes = (Status.NONE_LEFT, Status.TOO_FEW, Status.NOT_FINITE, Status.CONSTANT, Status.OUTSIDE)
+        status = np.select(conditions, codes, Status.OK)
+        params[status != Status.OK] = math.nan
         fitted = distribution_of(cls, dict(zip(cls.names, params.T[:, :, None], strict=True)))
-        loglik = np.where(status == k.OK, np.where(known, fitted.logpdf(rows), 0.0).sum(axis=1), math.nan)
-    _tell(cls, status, _TEXTS)
+        loglik = np.where(status == Status.OK, np.where(known, fitted.logpdf(rows), 0.0).sum(axis=1), math.nan)
+    _tell(cls, status)
     shape = s.shape
     blank, square = np.full((*shape, p), math.nan), np.full((*shape, p, p), math.nan)
     sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
@@ -1294,7 +1306,7 @@ class _WeightedFits:
             return known, np.ones(S, bool)
         series = _Series(np.tile(x, S), weights.reshape(-1), np.arange(S + 1, dtype=np.int64) * n, (S,), None)
         params, _, _, status = _estimates(series, self._plan, False, "cpu", workers)
-        return dict(zip(self._plan.names, params.T, strict=True)) | known, status <= k.DEGENERATE
+        return dict(zip(self._plan.names, params.T, strict=True)) | known, np.isin(status, FITTED)
 
     def distribution(self, params):
         """The distributions of parameters by name."""
@@ -1313,15 +1325,15 @@ Distribution._weighted_fits = _WeightedFits
 
 def _is_maximum(cls, status):
     """Whether a fit ended in a maximum, or in the normal limit of Student's t."""
-    return (status == k.OK) | ((status == k.NORMAL_LIMIT) & (cls.family == "student_t"))
+    return (status == Status.OK) | ((status == Status.LIMIT) & (cls.family == "student_t"))
 
 
-def _tell(cls, status, texts):
+def _tell(cls, status):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
     failed = ~np.asarray(_is_maximum(cls, status))
-    if not (failed & (status == k.MISSING)).all():
-        failed &= status != k.MISSING
-    _warn_of(failed, np.asarray(texts)[np.asarray(status)])
+    if not (failed & (status == Status.NONE_LEFT)).all():
+        failed &= status != Status.NONE_LEFT
+    _warn_of(failed, _MEANINGS[np.asarray(status)])
 
 
 def _warn_of(failed, messages):

@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table
+from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
 from numbastats.distributions.fitting import (
     CLASSES,
-    OUTSIDE,
     DistributionFit,
     DistributionFits,
     class_of,
@@ -112,7 +113,7 @@ def _chart(found, method):
         raise ValueError(f"method={method!r} needs standard errors, which the fit has not: {found.message}; use 'bootstrap'")
     logs = np.array([names[j] in found.cls._positive for j in free], bool)
     slope = np.where(logs, values, 1.0)
-    root = np.linalg.cholesky(covariance / np.outer(slope, slope))
+    root = unit_moves(covariance / np.outer(slope, slope))
     centre = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
     return _Chart(found.cls, found.params, free, logs, centre, root)
 
@@ -496,7 +497,9 @@ def compare_many(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = {name: fit_many(data, name, **options) for name in _families(families)}
     left_out = (
-        tuple(n for n, f in found.items() if f.status.size and (f.status == OUTSIDE).all()) if isinstance(families, str) else ()
+        tuple(n for n, f in found.items() if f.status.size and (f.status == Status.OUTSIDE).all())
+        if isinstance(families, str)
+        else ()
     )
     return Comparisons({f.family: f for name, f in found.items() if name not in left_out}, criterion, left_out)
 
@@ -551,7 +554,7 @@ def compare(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = [fit(x, name) for name in names]
-    left_out = tuple(f.family for f in found if f.status == OUTSIDE) if isinstance(families, str) else ()
+    left_out = tuple(f.family for f in found if f.status == Status.OUTSIDE) if isinstance(families, str) else ()
     kept = [f for f in found if f.family not in left_out]
     if not kept:
         raise ValueError(f"the support of no family holds the values: {found[0].message}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
@@ -20,6 +19,7 @@ from numbastats._core.launch import choose_device
 from numbastats._core.options import Device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
 from numbastats._core.slabs import SLAB, cuts
+from numbastats._core.status import Status
 from numbastats.mixture.families import family_of
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
@@ -28,9 +28,8 @@ from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
 __all__ = [
-    "FITTED",
+    "ADMISSIBLE",
     "KINDS",
-    "REFUSED",
     "Criterion",
     "Data",
     "FitOptions",
@@ -41,7 +40,6 @@ __all__ = [
     "Precision",
     "Seed",
     "Starts",
-    "Status",
     "RatioOptions",
     "Values",
     "arrange",
@@ -52,6 +50,7 @@ __all__ = [
     "flatten",
     "for_latent",
     "given_device",
+    "in_words",
     "keyed",
     "mixture_of",
     "numbers_of_components",
@@ -131,35 +130,17 @@ KINDS = {
 METHODS = {"newton": c.NEWTON, "squarem": c.SQUAREM, "em": c.EM, "bulkem": c.BULKEM}
 
 
-class Status(enum.IntEnum):
-    """How a fit ended; the first four numbers are those of the kernels."""
-
-    OK, MAX_ITER, NOT_CERTIFIED, DEGENERATE = c.OK, c.MAX_ITER, c.NOT_CERTIFIED, c.DEGENERATE
-    INADMISSIBLE, TOO_FEW, OUT_OF_SUPPORT, EMPTY, NONFINITE, STOPPED = range(4, 10)
-
-    @property
-    def meaning(self):
-        """The sentence for it."""
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
+ADMISSIBLE = (Status.OK, Status.NO_CONVERGENCE, Status.NOT_CERTIFIED)  # what a choice among numbers of components takes
+_IN_WORDS = {  # where mixtures know more than the status says
     Status.OK: "local maximum, certified",
-    Status.MAX_ITER: "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, where "
-    "method='squarem' may go further; the best point is returned",
-    Status.NOT_CERTIFIED: "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer "
-    "components will do, or components so far apart in scale that double precision does not resolve them",
-    Status.DEGENERATE: "every start collapsed onto too few values; try fewer components, more starts or a prior",
-    Status.INADMISSIBLE: "a certified local maximum exists, but it has a component narrower than min_sd_ratio or smaller than "
-    "min_count",
-    Status.TOO_FEW: "too few distinct values for this number of components",
-    Status.OUT_OF_SUPPORT: "values outside the support of the family",
-    Status.EMPTY: "no observation left",
-    Status.NONFINITE: "infinite values or invalid weights, or results beyond the range of double precision",
-    Status.STOPPED: "stopped by the callback",
+    Status.NO_CONVERGENCE: "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, "
+    "where method='squarem' may go further; the best point is returned",
 }
-FITTED = (Status.OK, Status.MAX_ITER, Status.NOT_CERTIFIED, Status.INADMISSIBLE)  # there are parameters
-REFUSED = (Status.TOO_FEW, Status.OUT_OF_SUPPORT, Status.EMPTY, Status.NONFINITE)  # the data cannot be fitted
+
+
+def in_words(status) -> str:
+    """The meaning of a status, as mixtures say it."""
+    return _IN_WORDS.get(status, Status(status).meaning)
 
 
 # --- options of a fit ------------------------------------------------------------------------------------------------------
@@ -626,7 +607,7 @@ def arrange(values, family, threads=1) -> Data:
     if bad_weight is not None:
         flag(
             bad_weight,
-            Status.NONFINITE,
+            Status.NOT_FINITE,
             "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
         )
     clean = not family.discrete and _all_within(x, family.minimum, threads)
@@ -634,12 +615,12 @@ def arrange(values, family, threads=1) -> Data:
     if not clean:
         drop, infinite = np.isnan(x), np.isinf(x)
         outside = family.outside(np.where(drop | infinite, max(1.0, family.minimum), x))
-        flag(infinite, Status.NONFINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
+        flag(infinite, Status.NOT_FINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
         sign = ">=" if family.closed else ">"
         rule = "whole numbers >= 0" if family.discrete else f"values {sign} {family.minimum:g}"
         flag(
             outside & ~drop & ~infinite,
-            Status.OUT_OF_SUPPORT,
+            Status.OUTSIDE,
             f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
         )
     dropped = np.zeros(D, np.int64)
@@ -651,7 +632,7 @@ def arrange(values, family, threads=1) -> Data:
         off = np.concatenate([[0], np.cumsum(np.diff(off) - dropped)]).astype(np.int64)
     for d in np.nonzero(np.diff(off) == 0)[0]:
         if status[d] == 0:
-            status[d] = Status.EMPTY
+            status[d] = Status.NONE_LEFT
             notes[int(d)] = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
     if status.any():  # only usable data sets go on
         lengths = np.where(status == 0, np.diff(off), 0)

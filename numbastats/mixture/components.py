@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numbastats._core.information import carried, inverse, placed, standard_errors
 from numbastats._core.parallel import mapped
 from numbastats._core.random import normalise_rng
-from numbastats.mixture.arguments import Status, fit_options, numbers_of_components, threads_or_pool
+from numbastats._core.status import CONVERGED, Status
+from numbastats.mixture.arguments import ADMISSIBLE, fit_options, in_words, numbers_of_components, threads_or_pool
 from numbastats.mixture.constraints import design_of
 from numbastats.mixture.results import ComponentsFit
 from numbastats.mixture.selection import NARROW, beyond_chance
@@ -305,12 +307,12 @@ def _newton(model, state, tol, passes):
             break
         min_eig = float(np.linalg.eigvalsh(A / root / root[:, None])[0])
         concave = min_eig > FEWEST
-        inverse = (np.linalg.inv(A / root / root[:, None]) if concave else np.eye(g.size)) / root / root[:, None]
+        inverted = (np.linalg.inv(A / root / root[:, None]) if concave else np.eye(g.size)) / root / root[:, None]
         full = np.zeros(u.size)
-        full[use] = inverse @ g
+        full[use] = inverted @ g
         decrement = float(g @ full[use]) if concave else math.nan
         if decrement < tol:
-            certified, errors = True, _errors(model, last, u, use, inverse)
+            certified, errors = True, _errors(model, last, u, use, inverse(A, root))
             break
         least = loglik + (-1e-13 * abs(loglik) if concave else _FLAT_GAIN)
         tried = (u + 0.5**i * full for i in range(12))
@@ -328,17 +330,16 @@ def _value(model, last, u):
     return value if value == value else -math.inf
 
 
-def _errors(model, last, u, use, inverse):
+def _errors(model, last, u, use, cov):
     """Standard errors of the weights (K,) and of the free parameters, NaN for those the likelihood does not depend on."""
     K, W = len(model.parts), model.design.of_weights
     weights, thetas = model.unpacked(last, u[None])
-    full = np.full((u.size, u.size), math.nan)
-    full[np.ix_(use, use)] = inverse
+    full = placed(cov, np.flatnonzero(use), u.size)
     w = weights[0]
     J = np.delete(np.diag(w) - np.outer(w, w), last, axis=1)
-    of_weights = np.sqrt(np.einsum("ki,ij,kj->k", J, full[:W, :W], J)) if W else np.zeros(K)
+    of_weights = standard_errors(carried(full[:W, :W], J)) if W else np.zeros(K)
     scale = [thetas[at.members[0]][at.name][0] if at.log else 1.0 for at in model.coordinates]
-    return of_weights, np.sqrt(np.diagonal(full)[W:]) * np.array(scale)
+    return of_weights, standard_errors(full[W:, W:], np.array(scale))
 
 
 # -- starts -----------------------------------------------------------------------------------------------------------
@@ -538,7 +539,7 @@ class Job(NamedTuple):
         w = np.ones(x.size) if w is None else w
         wrong = ~(w >= 0.0) | np.isinf(w)
         refused = wrong.any() and (
-            Status.NONFINITE,
+            Status.NOT_FINITE,
             f"{wrong.sum()} weights are negative, NaN or infinite, the first at index {wrong.argmax()}; weights must be >= 0",
         )
         keep = ~np.isnan(x) & (w != 0.0)
@@ -596,23 +597,23 @@ def fit_sets(values, n_components, family, options, first, stops):
 
 def chosen(fits, criterion):
     """The fit of the best criterion, among admissible ones where there are any."""
-    good = [f for f in fits if f.status in (Status.OK, Status.MAX_ITER, Status.NOT_CERTIFIED)] or fits
+    good = [f for f in fits if f.status in ADMISSIBLE] or fits
     return min(good, key=lambda f: getattr(f, criterion) if f.loglik == f.loglik else math.inf)
 
 
 def _refusal(x, design):
     """Status and message of data that cannot be fitted, None for others."""
     if not x.size:
-        return Status.EMPTY, Status.EMPTY.meaning
+        return Status.NONE_LEFT, Status.NONE_LEFT.meaning
     if not np.isfinite(x).all():
-        return Status.NONFINITE, f"{np.sum(np.isinf(x))} values are infinite; remove or replace them"
+        return Status.NOT_FINITE, f"{np.sum(np.isinf(x))} values are infinite; remove or replace them"
     if not 1e-140 < max(-x[0], x[-1]) < 1e140:
-        return Status.NONFINITE, "values beyond 1e140, or all within 1e-140, whose squares are no doubles: divide them by a unit"
+        return Status.NOT_FINITE, "values beyond 1e140, or all within 1e-140, whose squares are no doubles: divide them by a unit"
     parts = design.parts
     outside = np.all([(x < part.lower) | (x > part.upper) for part in parts], axis=0)
     names = " or ".join(dict.fromkeys(part.cls.family for part in parts))
     if outside.any():
-        return Status.OUT_OF_SUPPORT, f"{outside.sum()} values, the first {x[outside][0]:g}, are outside the support of {names}"
+        return Status.OUTSIDE, f"{outside.sum()} values, the first {x[outside][0]:g}, are outside the support of {names}"
     if np.unique(x).size <= design.free:
         return Status.TOO_FEW, Status.TOO_FEW.meaning
     return None
@@ -638,7 +639,7 @@ def _fitted(x, w, dropped, job, K, rng, before, refused):
         climbs.append(climb(model, model.maximisation(model.expectation(state)[0], state), o.tol, o.max_iter))
     climbs = [one for one in climbs if math.isfinite(one.loglik)]
     if not climbs:
-        return _nothing(Status.DEGENERATE, Status.DEGENERATE.meaning, design, head), ()
+        return _nothing(Status.COLLAPSED, Status.COLLAPSED.meaning, design, head), ()
     keeps = [_admissible(model, one.state, o) for one in climbs]
     grade = [(3 if keep else 2) if one.certified else 1 for one, keep in zip(climbs, keeps, strict=True)]
     best = max(range(len(climbs)), key=lambda i: (grade[i], climbs[i].loglik))
@@ -670,12 +671,12 @@ def _result(model, climbs, best, keeps, o, head):
     order = np.arange(K)
     for members in model.alike:
         order[members] = sorted(members, key=lambda k: float(made[k].median()))
-    status = (
-        (Status.OK if keeps else Status.INADMISSIBLE) if one.certified else Status.NOT_CERTIFIED if one.ended else Status.MAX_ITER
-    )
+    status = Status.NOT_CERTIFIED if one.ended else Status.NO_CONVERGENCE
+    if one.certified:
+        status = Status.OK if keeps else Status.INADMISSIBLE
     slack = 1e-6 * max(1.0, 1e-6 * abs(one.loglik))
     hits = sum(other.loglik >= one.loglik - slack for other in climbs)
-    message = _STILL if status == Status.NOT_CERTIFIED else status.meaning
+    message = _STILL if status == Status.NOT_CERTIFIED else in_words(status)
     if status == Status.OK and head["n_starts"] > 1:
         message += f"; the best of {head['n_starts']} starts, reached by {hits} of the {len(climbs)} that were climbed from"
     shares = model.expectation(one.state)[0][0]
@@ -687,7 +688,7 @@ def _result(model, climbs, best, keeps, o, head):
         components=tuple(made[k] for k in order),
         loglik=one.loglik,
         n_iter=one.passes,
-        converged=status in (Status.OK, Status.INADMISSIBLE),
+        converged=status in CONVERGED,
         status=int(status),
         message=message,
         bic=bic,

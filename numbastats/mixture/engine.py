@@ -14,8 +14,9 @@ from numbastats._core import device as gpu
 from numbastats._core import launch, slabs
 from numbastats._core.parallel import in_threads, mapped, worker_count
 from numbastats._core.random import Purpose, stream_word
+from numbastats._core.status import CONVERGED, FITTED, Status
 from numbastats.mixture import kernels as k
-from numbastats.mixture.arguments import FITTED, KINDS, Options, Status, arrange
+from numbastats.mixture.arguments import ADMISSIBLE, KINDS, Options, arrange
 from numbastats.mixture.criteria import criteria, free_parameters
 from numbastats.mixture.density import latent_numbers
 from numbastats.mixture.families import Family, excess
@@ -39,7 +40,8 @@ ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
 _PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "gap")
 _PER_FIT += ("n_singular", "n_climbed", "n_starts")
-_LAST_RESORT = np.array([0, 1, 2, 4, 3, 5])  # by status: which fit of several candidates is taken where none is certified
+# which fit of several candidates is taken where none is certified
+_LAST_RESORT = (*ADMISSIBLE, Status.INADMISSIBLE, Status.COLLAPSED, Status.TOO_FEW)
 
 _BEYOND = (
     "the log-likelihood or the parameters are beyond the range of {} numbers; bring the data to a scale near 1, or drop extreme "
@@ -183,7 +185,7 @@ def fit_k(p, K, options, given=None, keep_starts=False, drawn=True) -> Result:
         points, outcome, hess = climb(p, info, np.ascontiguousarray(owner), par[owner, start], options)
         keeps = admissible(p, owner, points, options)
         climbs.append((owner, start, covered, points, outcome, hess, keeps))
-        good = (outcome["status"] != c.DEGENERATE) & np.isfinite(outcome["objective"]) & keeps
+        good = (outcome["status"] != Status.COLLAPSED) & np.isfinite(outcome["objective"]) & keeps
         usable[owner[good]] = False
     owner, start, covered, points, outcome, hess, keeps = map(np.concatenate, zip(*climbs, strict=True))
     result = choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enough)
@@ -226,20 +228,20 @@ def _starts(p, info, K, R, given, ll, flag, options):
         rounds = [(narrow(p.cells), rounds[0][1]), (p.cells, 1)]
     R = par.shape[1]
     owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, par.shape[2], K)
-    good, drawn = flag == c.OK, par.copy() if len(rounds) > 1 else par
+    good, drawn = flag == Status.OK, par.copy() if len(rounds) > 1 else par
     for i, (cells, passes) in enumerate(rounds):
         if i > 0:  # components that single precision does not resolve are as they were drawn
-            par[flag != c.OK] = drawn[flag != c.OK]
-            flag[good] = c.OK
+            par[flag != Status.OK] = drawn[flag != Status.OK]
+            flag[good] = Status.OK
         state = np.zeros(owner.size, STATE)
-        state["phase"] = np.where(flag.ravel() == c.OK, c.START, c.DONE)
+        state["phase"] = np.where(flag.ravel() == Status.OK, c.START, c.DONE)
         state["left"] = np.repeat(np.broadcast_to(passes, info.size), R)
         state["status"] = flag.ravel()
         hess = np.zeros((owner.size, 0, 0))
         cost = 12.0 * K * (p.q.shape[1] / info.size) + 1000.0
         advance(p.family, (cells, info, owner, settings, state, points, hess), options, cost)
         flag[:] = state["status"].reshape(flag.shape)
-    ll[:] = np.where(flag == c.OK, state["objective"].reshape(flag.shape), -math.inf)
+    ll[:] = np.where(flag == Status.OK, state["objective"].reshape(flag.shape), -math.inf)
     return par
 
 
@@ -317,7 +319,12 @@ def begin(n, settings):
         state[name] = -math.inf
     if settings.method == c.BULKEM:
         state["old"] = settings.tol + 1.0
-    state["left"], state["step_max"], state["decrement"], state["status"] = settings.warm_passes, 4.0, math.inf, c.MAX_ITER
+    state["left"], state["step_max"], state["decrement"], state["status"] = (
+        settings.warm_passes,
+        4.0,
+        math.inf,
+        Status.NO_CONVERGENCE,
+    )
     first = c.WARM if settings.warm_passes else c.AT_NEWTON
     state["phase"] = {c.NEWTON: first, c.SQUAREM: c.SQ_A}.get(settings.method, c.AT_EM)
     return state
@@ -392,7 +399,7 @@ def _climb_small(p, info, owner, settings, state, pars, hess, options):
         advance(p.family, (narrow(p.sets), info, owner, single, rough, points, hess), options, cost, most)
         row = np.where(rough["phase"] == c.DONE, c.CURRENT, c.ANCHOR)  # where Newton's method has failed, the EM point
         points = points[np.arange(owner.size), row][:, None]
-        pars[:] = np.where((rough["status"] == c.DEGENERATE)[:, None, None, None], pars, points)
+        pars[:] = np.where((rough["status"] == Status.COLLAPSED)[:, None, None, None], pars, points)
         settings = settings._replace(warm_passes=0)
         state[:] = begin(owner.size, settings)
     if settings.method == c.NEWTON:
@@ -476,8 +483,8 @@ class Job:
         out["status"] = np.where(data.status != 0, data.status, out["status"]).astype(np.int8)
         notes |= data.notes
         for d in np.nonzero(unusable(out, family, values.dtype))[0]:
-            out["status"][d], notes[int(d)] = Status.NONFINITE, _BEYOND.format(values.dtype)
-        lost = (data.status != 0) | np.isin(out["status"], (Status.DEGENERATE, Status.TOO_FEW, Status.NONFINITE))
+            out["status"][d], notes[int(d)] = Status.NOT_FINITE, _BEYOND.format(values.dtype)
+        lost = (data.status != 0) | np.isin(out["status"], (Status.COLLAPSED, Status.TOO_FEW, Status.NOT_FINITE))
         for name in ("weights", "centres", "params"):
             out[name][lost] = np.nan
         out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in notes.items()}
@@ -512,11 +519,10 @@ class Job:
         """Which number of components each data set gets: as prescribed, or by the criterion among admissible fits."""
         if self.per_set is not None:
             return np.searchsorted(self.candidates, self.per_set[lo : lo + len(values)])
-        kept = np.stack([r.keeps & (r.status <= Status.NOT_CERTIFIED) for r in results], axis=1)
+        kept = np.stack([r.keeps & np.isin(r.status, ADMISSIBLE) for r in results], axis=1)
         pick = np.argmin(np.where(kept, values, math.inf), axis=1)
-        none = ~kept.any(axis=1)
-        grade = _LAST_RESORT[np.stack([r.status for r in results], axis=1)]
-        pick[none] = np.argmin(grade, axis=1)[none]
+        for d in np.flatnonzero(~kept.any(axis=1)):
+            pick[d] = np.argmin([_LAST_RESORT.index(r.status[d]) for r in results])
         return pick
 
     def _passed(self, results, values, pick):
@@ -527,11 +533,11 @@ class Job:
             for K, r, value in zip(self.candidates, results, values[d], strict=True):
                 if value < best:
                     passed.append(f"{K} (status {r.status[d]}, {self.options.criterion} lower by {best - value:.4g})")
-                elif r.status[d] == Status.DEGENERATE and results[pick[d]].status[d] != Status.DEGENERATE:
+                elif r.status[d] == Status.COLLAPSED and results[pick[d]].status[d] != Status.COLLAPSED:
                     passed.append(f"{K} (status {r.status[d]}, every start collapsed)")
             if passed:
                 notes[d] = f"numbers of components passed over: {', '.join(passed)}"
-            elif results[pick[d]].status[d] in FITTED[1:]:
+            elif results[pick[d]].status[d] in FITTED and results[pick[d]].status[d] != Status.OK:
                 notes[d] = "no number of components has an admissible certified fit of as good a criterion"
         return notes
 
@@ -563,7 +569,7 @@ def _kept(r, p):
     """Start parameters and outcomes in the units of y."""
     first, owner, start, points, outcome = r.starts
     D, R, _, K = first.shape
-    loglik, status = np.full((D, R), np.nan), np.full((D, R), Status.DEGENERATE, np.int8)
+    loglik, status = np.full((D, R), np.nan), np.full((D, R), Status.COLLAPSED, np.int8)
     passes = np.zeros((D, R), np.int64)
     loglik[owner, start] = outcome["loglik"] + p.constant[owner]
     status[owner, start], passes[owner, start] = outcome["status"], outcome["passes"]
@@ -647,7 +653,7 @@ def assemble(parts, data, family, candidates, done):
     if parts and parts[0]["starts"]:
         for j, K in enumerate(candidates):
             starts[K] = {name: np.concatenate([part["starts"][j][name] for part in parts]) for name in parts[0]["starts"][j]}
-    values["converged"] = np.isin(values["status"], (Status.OK, Status.INADMISSIBLE))
+    values["converged"] = np.isin(values["status"], CONVERGED)
     values["n_dropped"] = joined("dropped", np.int64(0))
     notes = {d: note for part in parts for d, note in part["notes"].items()}
     return dict(values, family=family.label, candidates=candidates, notes=notes, starts=starts)

@@ -17,9 +17,9 @@ from numbastats._core.launch import or_on_the_host
 from numbastats._core.options import Device, hands_on
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
+from numbastats._core.status import FITTED, REFUSED, Status
 from numbastats.mixture import engine
 from numbastats.mixture.arguments import (
-    REFUSED,
     Criterion,
     FitOptions,
     ManyOptions,
@@ -29,7 +29,6 @@ from numbastats.mixture.arguments import (
     RatioOptions,
     Seed,
     Starts,
-    Status,
     explicit_starts,
     fit_options,
     flatten,
@@ -111,7 +110,7 @@ def fit_many(  # noqa: PLR0913
         (key, 1-d array) are kept as `keys`. A data frame takes `by`, an array of xarray `dim`: rows or columns might be meant.
         Arrays on a GPU are copied to the host.
     n_components : int, (D,) int array, or range or tuple of candidates
-        With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0 to 2). A
+        With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0, 1 and 11). A
         `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
         criterion, a number with which every start collapsed.
     family : str, type, tuple or list
@@ -234,7 +233,7 @@ def fit_many(  # noqa: PLR0913
     Negative binomial, Student t and skew-normal components whose size or degrees of freedom have come to 1e8, or whose shape to
     1e6, are Poisson, normal and half-normal ones to rounding: the likelihood rises as long as these parameters grow. The fit is
     then certified in the other parameters, and the standard error of this one is NaN. The skew-normal likelihood is flat about
-    shape 0, where a fit of symmetric data may end with status 2. On CUDA these three families take up to 8 components.
+    shape 0, where a fit of symmetric data may end with status 11. On CUDA these three families take up to 8 components.
 
     References
     ----------
@@ -293,7 +292,7 @@ def fit_many(  # noqa: PLR0913
         mass = np.concatenate([part["mass"] for part in parts])
         i = int(np.argmin(mass / np.maximum(batch.n_used[: mass.size], 1)))
         warn_of_shares(mass[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
-    doubtful = [i for i in sorted(batch.notes) if batch.status[i] <= Status.INADMISSIBLE]
+    doubtful = [i for i in sorted(batch.notes) if batch.status[i] in (*FITTED, Status.COLLAPSED)]
     if doubtful:
         which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
         warn(
@@ -362,7 +361,7 @@ def fit(
         ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or a
         list of K of them, one for each component, as ``["normal", "uniform"]``.
     errors : {"raise", "status"}
-        Whether data that cannot be fitted (statuses 5 to 8) raise ValueError or come back with the status.
+        Whether data that cannot be fitted (statuses 4 to 8) raise ValueError or come back with the status.
     weights : array_like, shape (n,), optional
     **options
         As in `fit_many`: n_init, starts, init_params, which may have shape (R, 3, K), method, tol, max_iter, prior, min_sd_ratio,
@@ -393,7 +392,7 @@ def fit(
 
     Uniform components have no regular maximum: their ends are those of the data, or those that are fixed, as in
     ``("uniform", {"loc": 0, "scale": 10})``, and count for no parameters: noise. The Laplace density has a cusp, so that its fits
-    end with status 2 at best.
+    end with status 11 at best.
 
     Constraints are those of the distributions' own parameters: `equal` binds the components that have a parameter which is not
     fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
@@ -481,7 +480,7 @@ def likelihood_ratio(
     Raises
     ------
     TypeError, ValueError
-        For bad options; for data of which the fit with K or K + 1 components has another status than 0 or 2 (a redundant
+        For bad options; for data of which the fit with K or K + 1 components has another status than 0 or 11 (a redundant
         component, whose gain is 0), with what that means; where fewer than half of the draws have such fits.
 
     Notes
@@ -528,7 +527,7 @@ def likelihood_ratio(
     good = np.isin(small.status, usable) & np.isin(large.status, usable)
     if good.sum() < 0.5 * n_boot:
         raise ValueError(
-            f"of {n_boot} draws from the null only {good.sum()} have fits of statuses 0 or 2 with {K} and {K + 1} components; "
+            f"of {n_boot} draws from the null only {good.sum()} have fits of statuses 0 or 11 with {K} and {K + 1} components; "
             "use prior={'n0': 1}, under which no component collapses"
         )
     statistic = 2.0 * max(more.loglik - null.loglik, 0.0)  # a redundant component gains 0, and may have been passed over

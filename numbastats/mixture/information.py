@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats._core.information import carried, in_units, inverse, standard_errors
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
@@ -32,10 +33,10 @@ def covariances(cov, se, r, rows, p, mean, second):
     elif p.family.two:  # the dispersion is v or 1 / v in some unit: |d param / d log v| = param
         J[:, 2 * K + k, 2 * K - 1 + k] = 1.0 if p.family.base == fam.GAUSSIAN else -1.0
         unit[:, 2 * K :] = second[good]
-    whole = J @ np.linalg.inv(-r.hess[at]) @ np.swapaxes(J, 1, 2)
+    whole = carried(inverse(-r.hess[at]), J)
     places = (np.arange((n + 1) // K)[:, None] * width + k).reshape(-1)
-    cov[at[:, None, None], places[:, None], places] = whole * unit[:, :, None] * unit[:, None, :]
-    se[at[:, None], places] = np.sqrt(np.maximum(np.diagonal(whole, axis1=1, axis2=2), 0.0)) * np.abs(unit)
+    cov[at[:, None, None], places[:, None], places] = in_units(whole, unit)
+    se[at[:, None], places] = standard_errors(whole, unit)
 
 
 def _latent_units(code, par, centre, scale):

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from numbastats.mixture.arguments import FITTED, one_number
+from numbastats._core.status import FITTED
+from numbastats.mixture.arguments import one_number
 from numbastats.mixture.fitting import fit_many
 
 __all__ = ["bulkem"]

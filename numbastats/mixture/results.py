@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,8 +14,9 @@ from numbastats._core.checks import index_of
 from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.results import Result, Table, dataset
+from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
-from numbastats.mixture.arguments import Seed, Status
+from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.density import largest
 from numbastats.mixture.families import family_of
 
@@ -113,7 +115,34 @@ class _Sets(Result):
         return dataset(values, len(batch), batch.keys, component, family=str(batch.family))
 
 
-class MixtureDistribution:
+_BEFORE = np.array([0, 1, 11, 12, 13, 4, 6, 7, 8, 9])  # the numbers of `Status`, by those that mixtures had before it
+
+
+def _renumbered(name, value):
+    """An entry of a state that was pickled with the numbers of before."""
+    if name in ("status", "status_"):
+        return _BEFORE.astype(value.dtype)[value] if isinstance(value, np.ndarray) else int(_BEFORE[value])
+    if name in ("message", "message_"):
+        return re.sub(r"(?<=\(status )\d", lambda found: str(_BEFORE[int(found[0])]), value)
+    if name == "notes":
+        return {i: _renumbered("message", note) for i, note in value.items()}
+    if name == "starts":
+        return {K: kept | {"status": _renumbered("status", kept["status"])} for K, kept in value.items()}
+    return value
+
+
+class _Pickled:
+    """Results whose pickles say that their statuses are numbers of `Status`; others are read with the numbers of before."""
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_statuses": "Status"}  # type: ignore[dict-item]
+
+    def __setstate__(self, state):
+        old = "_statuses" not in state
+        vars(self).update({n: _renumbered(n, v) if old else v for n, v in state.items() if n != "_statuses"})
+
+
+class MixtureDistribution(_Pickled):
     """The fitted mixture as a distribution."""
 
     def _of(self, name: str, *args: Any, **options: Any) -> Any:
@@ -402,8 +431,9 @@ class MixtureFit(Result, MixtureDistribution, _Classified, _Components):
     n_iter, n_passes : int
         Passes of the best climb, and of all climbs.
     converged : bool
-        Whether `status` is 0 or 4.
+        Whether `status` is 0 or 13.
     status : int
+        A `numbastats.Status`.
     message : str
     bic, aic : float
     n_used, n_dropped, n_components : int
@@ -562,8 +592,9 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
     n_iter : int
         EM passes of the best climb, after the short runs.
     converged : bool
-        Whether `status` is 0 or 4.
+        Whether `status` is 0 or 13.
     status : int
+        A `numbastats.Status`.
     message : str
     bic, aic, icl : float
     n_used, n_dropped, n_components : int
@@ -779,7 +810,7 @@ _NUMBERS = {f.name: f.type for f in dataclasses.fields(ComponentsFit) if f.type 
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MixtureBatch(_Sets, _Components):
+class MixtureBatch(_Pickled, _Sets, _Components):
     """Mixtures fitted to D data sets; arrays (D,) or (D, K), the attributes of `MixtureFit`.
 
     Attributes
@@ -790,8 +821,8 @@ class MixtureBatch(_Sets, _Components):
         `parameters`, `component_means()` and `means` as in
         `MixtureFit`.
     status : numpy.ndarray of int8, shape (D,)
-        0 certified; 1 out of budget; 2 not certified; 3 degenerate; 4 inadmissible; 5 too few values; 6 out of support;
-        7 empty; 8 not finite; 9 stopped. `message(i)` says it in words.
+        0 certified; 1 out of budget; 11 not certified; 12 collapsed; 13 inadmissible; 4 too few values; 6 out of support;
+        7 none left; 8 not finite; 9 stopped: `numbastats.Status`. `message(i)` says it in words.
     cov : numpy.ndarray, shape (D, 3 * width, 3 * width)
         Component k of quantity q (weights, centres, params) is row ``q * width + k``, width the largest number of components.
     criteria_ : numpy.ndarray, shape (D, number of candidates)
@@ -849,14 +880,14 @@ class MixtureBatch(_Sets, _Components):
     def message(self, i: int) -> str:
         """What the status of data set i means."""
         i = index_of(i, len(self), self.keys)
-        status = Status(int(self.status[i]))
-        if status > Status.INADMISSIBLE:
-            return self.notes.get(i, status.meaning)
+        status = int(self.status[i])
+        if status not in (*FITTED, Status.COLLAPSED):
+            return self.notes.get(i, in_words(status))
         found = ""
         if status == Status.OK and self.n_starts[i] > 1:
             reached = f"reached by {self.hits[i]} of the {self.n_climbed[i]} that were climbed from"
             found = f"; the best of {self.n_starts[i]} starts, {reached}"
-        return status.meaning + found + (f"; {self.notes[i]}" if i in self.notes else "")
+        return in_words(status) + found + (f"; {self.notes[i]}" if i in self.notes else "")
 
     def __getitem__(self, i: int) -> MixtureFit:
         i = index_of(i, len(self), self.keys)
@@ -890,7 +921,7 @@ class LikelihoodRatio(Result):
     pvalue : float
         (1 + number of simulated statistics that are not less) / (1 + number of simulated statistics).
     simulated : numpy.ndarray
-        Statistics of data drawn from `null`, of which both fits have status 0, or 2 for a redundant component.
+        Statistics of data drawn from `null`, of which both fits have status 0, or 11 for a redundant component.
     n_failed : int
         Draws without such fits, such as inadmissible ones; they do not count.
     null, alternative : MixtureFit or ComponentsFit

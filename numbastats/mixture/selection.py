@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from numbastats.mixture.arguments import Status
+from numbastats._core.status import CONVERGED, Status
 from numbastats.mixture.density import scores
 from numbastats.mixture.information import reordered
 from numbastats.mixture.kernels import on_host
@@ -53,7 +53,7 @@ def _none(D, K, n, rows):
         objective,
         decrement,
         min_eig,
-        np.full(D, Status.DEGENERATE, np.int8),
+        np.full(D, Status.COLLAPSED, np.int8),
         n_iter,
         n_passes,
         hits,
@@ -102,12 +102,12 @@ def choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enoug
     D, n = p.info.shape[0], (1 + q) * K - 1
     finite = np.isfinite(outcome["objective"])
     objective = np.where(finite, outcome["objective"], -math.inf)
-    status = np.where(finite, outcome["status"], Status.DEGENERATE)
+    status = np.where(finite, outcome["status"], Status.COLLAPSED)
     info = p.info[owner]
     blurred = ~(blur(points, p, info) <= 1e-6 * np.maximum(1.0, np.abs(objective + p.constant[owner])))
     status[(status == Status.OK) & blurred] = Status.NOT_CERTIFIED
     # order of preference: certified and admissible, certified, out of budget or not certified, degenerate
-    grade = np.select([(status == Status.OK) & keeps, status == Status.OK, status == Status.DEGENERATE], [3, 2, 0], 1)
+    grade = np.select([(status == Status.OK) & keeps, status == Status.OK, status == Status.COLLAPSED], [3, 2, 0], 1)
     order = np.lexsort((-objective, -grade, owner))
     first = np.ones(owner.size, bool)
     first[1:] = owner[order][1:] != owner[order][:-1]
@@ -116,7 +116,7 @@ def choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enoug
     r = _none(D, K, n, points.shape[1])
     np.add.at(r.n_passes, owner, outcome["passes"])
     np.add.at(r.n_climbed, owner, covered)
-    np.add.at(r.n_singular, owner, covered * (status == Status.DEGENERATE))
+    np.add.at(r.n_singular, owner, covered * (status == Status.COLLAPSED))
     has = np.nonzero((best >= 0) & (grade[best] > 0) if owner.size else np.zeros(D, bool))[0]
     i = best[has]
     r.par[has], r.hess[has], r.n_iter[has], r.keeps[has] = points[i], hess[i], outcome["passes"][i], keeps[i]
@@ -143,7 +143,7 @@ def choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enoug
 
 def merged(r, again):
     """Change fits to those of another search where these are better; returns where."""
-    certified = lambda f: np.isin(f.status, (Status.OK, Status.INADMISSIBLE))  # noqa: E731
+    certified = lambda f: np.isin(f.status, CONVERGED)  # noqa: E731
     rank = lambda f: np.select([(f.status == Status.OK) & f.keeps, certified(f)], [2, 1], 0)  # noqa: E731
     before, after, nothing = rank(r), rank(again), np.isnan(r.objective)
     with np.errstate(invalid="ignore"):

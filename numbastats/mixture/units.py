@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbastats.mixture.arguments import FITTED
+from numbastats._core.status import FITTED
 from numbastats.mixture.families import count_base, excess, poisson_base
 from numbastats.mixture.kernels import on_host
 from numbastats.scalar import latent as lat

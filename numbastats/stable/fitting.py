@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.errors import ConvergenceWarning, names_ours
 from numbastats._core.groups import labelled_sets
+from numbastats._core.information import in_units, standard_errors
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import in_threads, is_executor, mapped, shares, worker_count
 from numbastats._core.progress import bar
@@ -430,9 +431,9 @@ def _estimated(problem, found, likelihood):
     converged, notes, inside = judged(problem, found, likelihood)
     p, method, centre, unit = found.p, problem.method, problem.centre, problem.unit
     mass = float(problem.x.size)
-    cov = covariance(p, inside, mass, problem.se, likelihood) if method == "ml" and math.isfinite(found.total) else None
-    definite = cov is not None
-    cov = cov if definite else np.full((4, 4), np.nan)
+    cov, definite = np.full((4, 4), np.nan), False
+    if method == "ml" and math.isfinite(found.total):
+        cov, definite = covariance(p, inside, mass, problem.se, likelihood)
     if p[0] == 2.0 and 1 in problem.free and method == "ml":
         cov[1, 1] = np.inf
     cov /= problem.share
@@ -448,7 +449,7 @@ def _estimated(problem, found, likelihood):
         if name in problem.known:
             params[i] = origin[i] = problem.known[name]
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):  # the square of a scale may not be a number
-        errors, cov = np.sqrt(np.diag(cov)) * units, cov * units[:, None] * units
+        errors, cov = standard_errors(cov, units), in_units(cov, units)
     lost = [NAMES[i] for i in inside if method == "ml" and p[0] < HIGHEST and np.isnan(errors[i])]
     if lost and not definite:
         notes.append("no standard errors: the information matrix is not positive definite")

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from numbastats._core.information import carried, inverse, placed, unit_moves
 from numbastats.stable.functions import isf, pdf, ppf, score
 from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, conversion_slopes, converted, cusp_scale
 
@@ -50,47 +51,33 @@ def expected_information(alpha, beta, scale, form):
 
 
 def covariance(p, free, mass, kind, likelihood):
-    """Covariance of the estimates in S0, NaN where there is none; None if the information is not positive definite."""
-    cov = np.full((4, 4), np.nan)
+    """Covariance of the estimates in S0, NaN where there is none, and whether the information is positive definite."""
     if not free:
-        return cov
+        return np.full((4, 4), np.nan), True
     if p[0] >= HIGHEST:  # a Gaussian: variance 2 scale^2; alpha and beta have no standard error
         both = [i for i in (2, 3) if i in free]
-        cov[np.ix_(both, both)] = np.diag([(2.0 if i == 2 else 0.5) * p[3] ** 2 / mass for i in both])
-        return cov
+        return placed(np.diag([(2.0 if i == 2 else 0.5) * p[3] ** 2 / mass for i in both]), both, 4), True
     b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
     if p[0] < CUSP_TELLS and likelihood.form == "S0":
-        return _around_a_cusp(p, b, free, mass, kind, likelihood, cov)
+        return _around_a_cusp(p, b, free, mass, kind, likelihood)
     J = mass * likelihood.information(p[0], b, p[3])[np.ix_(free, free)]
-    inverse = _inverse(_observed(J, p, free, likelihood) if kind == "observed" else J)
-    if inverse is None:
-        return None
-    cov[np.ix_(free, free)] = inverse
-    return cov
-
-
-def _inverse(J):
-    """Inverse of an information matrix, None where it is not positive definite."""
-    try:
-        np.linalg.cholesky(J)
-        return np.linalg.inv(J)
-    except np.linalg.LinAlgError:
-        return None
+    cov = placed(inverse(_observed(J, p, free, likelihood) if kind == "observed" else J), free, 4)
+    return cov, not np.isnan(cov[free[0], free[0]])
 
 
 def _observed(J, p, free, likelihood):
     """Observed information about the free parameters, of which J is the expected one; zeros where J has no inverse."""
-    inverse = _inverse(J)
-    if inverse is None:
+    expected = inverse(J)
+    if np.isnan(expected).any():
         return np.zeros_like(J)
-    root = np.linalg.cholesky(inverse)
+    root = unit_moves(expected)
     moves = np.zeros((len(free), 4))
     moves[:, free] = root.T
     back = np.linalg.inv(root)
     return back.T @ _hessian(likelihood, p, moves) @ back
 
 
-def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
+def _around_a_cusp(p, b, free, mass, kind, likelihood):
     """For small alpha, by way of S1, where the location is that of the cusp and may be known far better than all else.
 
     There the information stays well-conditioned; that about loc is always the expected one. What the cusp determines has no
@@ -110,19 +97,17 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood, cov):
     slopes = conversion_slopes(q, "S0")
     found = []
     for at in (rows, rest):  # without and with the place of the cusp known
-        inverse = _inverse(J[np.ix_(at, at)])
-        if inverse is None:
-            return None
         both = np.zeros((4, 4))
-        both[np.ix_(at, at)] = inverse
-        both = slopes @ both @ slopes.T
+        both[np.ix_(at, at)] = inverse(J[np.ix_(at, at)])
+        if np.isnan(both).any():
+            return np.full((4, 4), np.nan), False
+        both = carried(both, slopes)
         if 2 not in free and both[2, 2] > 0.0:  # loc in S0 is known
             both = both - np.outer(both[2], both[2]) / both[2, 2]
         found.append(both)
     every, held = found
     fine = [i for i in free if held[i, i] > 0.25 * every[i, i]]
-    cov[np.ix_(fine, fine)] = every[np.ix_(fine, fine)]
-    return cov
+    return placed(every[np.ix_(fine, fine)], fine, 4), True
 
 
 def _hessian(likelihood, p, moves):

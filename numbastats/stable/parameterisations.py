@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from numbastats._core.information import carried
 from numbastats.scalar.stable import tan_half_pi
 
 CUSP = 0.9  # below, zeta is near, and the density has a cusp or a peak there as narrow as `cusp_scale`
@@ -77,5 +78,5 @@ def conversion_slopes(params, to):
 def covariance_in_s1(cov, slopes):
     """Covariance by the delta method, of what has one."""
     known = np.ix_(*[np.isfinite(np.diag(cov))] * 2)
-    cov[known] = slopes[known] @ cov[known] @ slopes[known].T
+    cov[known] = carried(cov[known], slopes[known])
     return cov

@@ -214,7 +214,7 @@ def test_series_that_cannot_be_fitted(family):
     assert found.status[1:5].tolist() == [7, 4, 5, 8] and (found.status[5] == 6) == outside
     assert not found.converged[1:5].any() and np.isnan(found.params[1:5]).all() and np.isnan(found.se[1:5]).all()
     assert not np.isnan(found.params[[0, 6]]).any()
-    assert found.messages[1] == "all values are missing" and found.one(3).message == "all values are equal"
+    assert found.messages[1] == "all values are missing, or of weight 0" and found.one(3).message == "all values are equal"
     assert "zeros" in found.messages[5] or not outside
 
 
@@ -824,3 +824,20 @@ def test_a_parameter_fixed_at_its_estimate_gains_nothing():
     x = [3.37, 1.52, 0.26, 1.38, 0.71, 2.0, 3.21]
     found = fit(x, "variance_gamma")
     assert fit(x, "variance_gamma", fixed={"mu": found.params["mu"]}).loglik <= found.loglik + 1e-6
+
+
+def test_remarks_stand_beside_the_status():
+    """What converged fits lack: a word in a column of its own, words in the message, and the status 0."""
+    x = np.random.default_rng(3).gamma(2.0, size=(3, 60))
+    moments = fit_many(x, "gamma", method="moments")
+    local = fit_many(x + 3.0, "weibull", fixed={"loc": None})
+    laplace = fit_many(np.random.default_rng(0).laplace(size=(2, 100)), "asymmetric_laplace")
+    for found, words in ((moments, "by moments"), (local, "local"), (laplace, "")):
+        assert found.remarks.shape == found.status.shape and set(found.remarks[found.status == 0]) == {words}
+        table = found.summary()
+        assert table["remark"].tolist() == found.remarks.tolist() and (table["status"] == found.status).all()
+        assert found.one(0).remark == found.remarks[0]
+        assert found.messages.tolist() == [found.message(i) for i in range(found.status.size)]
+    with pytest.warns(ns.ConvergenceWarning):
+        mixed = fit_many([x[0], np.full(9, 2.0)], "gamma", method="moments")
+    assert mixed.remarks.tolist() == ["by moments", ""] and mixed.one(1).remark == "" and mixed.status[1] == 5

@@ -18,9 +18,9 @@ BAD = {
     "nan": (np.append(GOOD, np.nan), 0),
     "inf": (np.append(GOOD, np.inf), 8),
     "minus inf": (np.append(GOOD, -np.inf), 8),
-    "equal": (np.full(50, 3.0), 5),
-    "two values": (np.array([1.0, 2.0]), 5),
-    "three values": (np.array([1.0, 2.0, 4.0]), 5),
+    "equal": (np.full(50, 3.0), 4),
+    "two values": (np.array([1.0, 2.0]), 4),
+    "three values": (np.array([1.0, 2.0, 4.0]), 4),
     "five distinct": (np.repeat([1.0, 2.0, 3.0, 8.0, 9.0], 10), None),
     "ties": (np.round(GOOD), None),
     "outlier": (np.append(GOOD, 1e6), None),
@@ -106,7 +106,7 @@ def test_bad_data_get_a_status_and_harm_nobody(device):
     for i, name in enumerate(names, 1):
         want = BAD[name][1]
         assert want is None or batch.status[i] == want, (name, batch.status[i])
-        bad = batch.status[i] in (3, 5, 6, 7, 8)
+        bad = batch.status[i] in (12, 4, 6, 7, 8)
         assert np.isnan(batch.means[i]).all() == bad and np.isfinite(batch.weights[i]).all() != bad, name
         assert batch.message(i)
     assert batch.status[0] == batch.status[-1] == 0
@@ -139,8 +139,8 @@ def test_bad_weights_and_zero_weights():
 def test_more_components_than_the_data_hold():
     x = np.concatenate([np.full(40, 1.0), np.full(40, 2.0), np.linspace(1, 2, 12)])
     batch = mixture.fit_many([x], 8, rng=1, device="cpu", family="inverse_gaussian")
-    assert batch.status[0] in (0, 1, 2, 3, 4, 5)
-    assert mixture.fit_many([GOOD[:20]], 8, rng=1, device="cpu", family="inverse_gaussian").status[0] == 5
+    assert batch.status[0] in (0, 1, 11, 12, 13, 4)
+    assert mixture.fit_many([GOOD[:20]], 8, rng=1, device="cpu", family="inverse_gaussian").status[0] == 4
 
 
 def test_empty_batch():
@@ -209,7 +209,7 @@ def test_zeros_where_the_density_is_finite(family):
     r = mixture.fit(x, 2, family=family, rng=1, device="cpu")
     law = r.weights, r.centres
     want = mixture.logpdf(x, *law, family=family, device="cpu").sum()
-    assert r.status in (0, 2) and r.loglik == pytest.approx(want, rel=1e-12)
+    assert r.status in (0, 11) and r.loglik == pytest.approx(want, rel=1e-12)
     assert mixture.partial_stats(x, *law, family=family, device="cpu")[-1] == pytest.approx(want, rel=1e-12)
     assert mixture.fit([0.0, 3.0], 1, family=family).status == 0
     with pytest.raises(ValueError, match="values >= 0"):

@@ -262,7 +262,7 @@ def test_data_that_cannot_be_fitted(two):
         ([1.0, 2.0, 3.0, math.inf], "logistic", 8),
         (1e-200 * two, "logistic", 8),
         (two, "weibull", 6),
-        ([1.0, 2.0, 3.0, 4.0], "logistic", 5),
+        ([1.0, 2.0, 3.0, 4.0], "logistic", 4),
     ):
         found = mixture.fit(x, 2, family=family, errors="status")
         assert found.status == status and not found.converged and np.isnan(found.weights).all()
@@ -274,14 +274,14 @@ def test_data_that_cannot_be_fitted(two):
 
 def test_no_certificate_without_second_derivatives(two):
     found = mixture.fit(two, 2, family="laplace", se=True, rng=0)
-    assert found.status == 2 and not found.converged and not found.se and "Laplace" in found.message
+    assert found.status == 11 and not found.converged and not found.se and "Laplace" in found.message
 
 
 def test_collapse_onto_equal_values(two):
     x = np.append(np.full(100, 1.25), two)
     found = mixture.fit(x, 2, family="logistic", rng=0)
     assert found.status == 0 and found.loglik < 0.0  # a component on the 100 alone would have no bound
-    assert mixture.fit(x, 2, family="logistic", rng=0, min_sd_ratio=0.9).status == 4
+    assert mixture.fit(x, 2, family="logistic", rng=0, min_sd_ratio=0.9).status == 13
 
 
 def test_refusals(two):
@@ -315,7 +315,7 @@ def test_many_data_sets(two):
     pd = pytest.importorskip("pandas")
     sets = {"a": two, "b": two[::2] + 1.0, "c": two[:1]}
     many = mixture.fit_many(sets, 2, family="logistic", se=True, rng=0)
-    assert isinstance(many, mixture.ComponentsBatch) and many.keys == ("a", "b", "c") and many.status.tolist() == [0, 0, 5]
+    assert isinstance(many, mixture.ComponentsBatch) and many.keys == ("a", "b", "c") and many.status.tolist() == [0, 0, 4]
     assert many[0].loglik == mixture.fit(two, 2, family="logistic", rng=0).loglik
     assert many[1].loglik == pytest.approx(mixture.fit(two[::2], 2, family="logistic", rng=3).loglik, abs=1e-8)
     assert many.n_components.tolist() == [2, 2, 2] and many.weights.shape == many.parameters["loc"].shape == (3, 2)
@@ -365,7 +365,7 @@ def test_likelihood_ratio(overlapping):
     draws = test.null.rvs((5, 70), rng=np.random.SeedSequence([int(normalise_rng(6)), 1]))
     one = scipy.stats.norm.logpdf(draws, draws.mean(axis=1)[:, None], draws.std(axis=1)[:, None]).sum(axis=1)
     two = [mixture.fit_many([row], 2, dataset_index=i, **options)[0] for i, row in enumerate(draws)]
-    plain = [2.0 * max(fit.loglik - ll, 0.0) for fit, ll in zip(two, one, strict=True) if fit.status in (0, 2)]
+    plain = [2.0 * max(fit.loglik - ll, 0.0) for fit, ll in zip(two, one, strict=True) if fit.status in (0, 11)]
     assert test.n_failed == 0 and len(plain) == 5 and (test.simulated > np.array(plain) - 1e-9).all()
     assert np.mean(test.simulated < np.array(plain) + 1e-6) > 0.8
     assert test.null.n_free == 2 and test.alternative.n_free == 4 and test.statistic >= 0.0

@@ -347,7 +347,7 @@ def test_climbs_are_monotone(family):
     start = np.concatenate([now[0][None], now[1][None], np.atleast_2d(now[2])])[None]
     options = dict(method="em", init_params=start, tol=1e-6, device="cpu", workers=1)
     em = mixture.fit(x, 2, family=family, weights=w, **options)
-    assert em.status in (0, 1, 2) and last - 1e-9 <= em.loglik <= r.loglik + 1e-9
+    assert em.status in (0, 1, 11) and last - 1e-9 <= em.loglik <= r.loglik + 1e-9
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -420,7 +420,7 @@ def test_limits():
     assert r.loglik == pytest.approx(poisson.loglik, abs=1e-4)
     np.testing.assert_allclose(r.se["mean"], poisson.se["mean"], rtol=1e-5)
     symmetric = mixture.fit(x, 1, family="skew_normal", device="cpu", errors="status")
-    assert symmetric.status in (0, 2) and symmetric.loglik >= normal.loglik - 1e-6
+    assert symmetric.status in (0, 11) and symmetric.loglik >= normal.loglik - 1e-6
 
 
 # --- invalid data and arguments -------------------------------------------------------------------------------------------------
@@ -434,7 +434,7 @@ def test_no_extreme_data_harm_a_batch(family, recwarn):
     for K in (1, 2, 3):
         batch = mixture.fit_many(sets, K, family=family, rng=1, se=True, device="cpu", workers=1)
         assert batch.status[3] == batch.status[-1] == 7 and batch.status[4] == 8
-        assert batch.status[2] in (3, 5) or family == "negative_binomial"
+        assert batch.status[2] in (12, 4) or family == "negative_binomial"
         assert (batch.status[5] == 6) == (family == "negative_binomial")
         assert batch.loglik[0] == batch.loglik[10] or K > 1
         for i, x in enumerate(sets):
@@ -444,7 +444,7 @@ def test_no_extreme_data_harm_a_batch(family, recwarn):
                 w, m, p = r.weights, r.centres, r.params
                 ll = mixture.logpdf(x, w, m, p, family=family, device="cpu").sum()
                 assert abs(ll - r.loglik) < 1e-6 * max(1.0, abs(ll)), (i, K)
-            elif r.status not in (1, 2, 4):
+            elif r.status not in (1, 11, 13):
                 assert np.isnan(r.params).all()
     assert not recwarn.list, [str(w.message) for w in recwarn.list]
 

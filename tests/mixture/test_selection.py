@@ -51,10 +51,10 @@ def test_a_collapsed_candidate_does_not_hide_an_optimum(candidates):
     """Where no candidate is certified and admissible, parameters that exist come before those that do not."""
     x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
     alone = [mixture.fit(x, K, family="gaussian", rng=0, errors="status").status for K in (2, 3)]
-    assert sorted(alone) == [3, 4]
-    with pytest.warns(ConvergenceWarning, match=r"passed over: 2 \(status 3, every start collapsed\)"):
+    assert sorted(alone) == [12, 13]
+    with pytest.warns(ConvergenceWarning, match=r"passed over: 2 \(status 12, every start collapsed\)"):
         found = mixture.fit(x, candidates, family="gaussian", rng=0)
-    assert found.status == 4 and np.isfinite(found.means).all()
+    assert found.status == 13 and np.isfinite(found.means).all()
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_collapsed_climbs_do_not_hide_an_optimum(x, K, status):
     assert -scipy.optimize.minimize(loss, there, method="BFGS").fun - r.loglik < 1e-7
 
 
-def test_status_3_speaks_of_all_starts():
+def test_collapsed_speaks_of_all_starts():
     x = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
     r = mixture.fit(x, 2, family="gaussian", rng=0)
-    assert r.status == 3 and r.n_singular == r.n_starts >= 30
+    assert r.status == 12 and r.n_singular == r.n_starts >= 30
 
 
 @pytest.mark.parametrize("criterion", ["icl", "bic", "aic"])
@@ -117,11 +117,11 @@ def test_what_is_narrow_is_so_beside_the_spread_of_the_data(family):
     assert (high - low) / 1.349 < x.std() and fit.status == 0
     ratio = min(sd) / ((high - low) / 1.349)
     start = np.stack([fit.weights, fit.centres, np.nan_to_num(fit.params, nan=1.0)])[None]
-    for share, status in ((0.999, 0), (1.001, 4)):
+    for share, status in ((0.999, 0), (1.001, 13)):
         again = mixture.fit(x, 2, family=family, init_params=start, min_sd_ratio=share * ratio, min_count=0.0, device="cpu")
         assert again.status == status
     count = fit.weights.min() * x.size
-    for share, status in ((0.999, 0), (1.001, 4)):
+    for share, status in ((0.999, 0), (1.001, 13)):
         again = mixture.fit(x, 2, family=family, init_params=start, min_sd_ratio=0.0, min_count=share * count, device="cpu")
         assert again.status == status
 
@@ -205,10 +205,10 @@ def test_the_criterion_sees_what_is_narrow_beside_the_whole(family):
 
 def test_a_choice_says_what_it_passes_over():
     """With min_sd_ratio as a rule of the user's the clusters are inadmissible: one component, and a word about the other two."""
-    with pytest.warns(ConvergenceWarning, match=r"n_components of x: 1, .* passed over: 2 \(status 4, bic lower by 123\.8\)"):
+    with pytest.warns(ConvergenceWarning, match=r"n_components of x: 1, .* passed over: 2 \(status 13, bic lower by 123\.8\)"):
         fit = mixture.fit(APART, (1, 2), family="normal", rng=0, min_sd_ratio=0.015, device="cpu")
     assert fit.n_components == 1 and "passed over: 2" in fit.message
-    assert mixture.fit(APART, 2, family="normal", rng=0, min_sd_ratio=0.015, device="cpu").status == 4
+    assert mixture.fit(APART, 2, family="normal", rng=0, min_sd_ratio=0.015, device="cpu").status == 13
     sets = [np.random.default_rng(0).normal(size=50), APART]
     with pytest.warns(ConvergenceWarning, match="for 1 of 2 data sets, the first of index 1: 1"):
         mixture.fit_many(sets, (1, 2), family="normal", rng=0, min_sd_ratio=0.015, device="cpu")
@@ -219,7 +219,7 @@ def test_what_double_precision_does_not_resolve_is_chosen_with_a_warning():
     x = np.concatenate([rng.normal(m, 1e-6, 200) for m in (1.0, 2.0, 3.0)])
     with pytest.warns(ConvergenceWarning, match="n_components of x: 3, .* no number of components has"):
         fit = mixture.fit(x, (1, 2, 3), family="normal", rng=0, device="cpu")
-    assert fit.n_components == 3 and fit.status in (1, 2)
+    assert fit.n_components == 3 and fit.status in (1, 11)
     np.testing.assert_allclose(fit.centres, [1.0, 2.0, 3.0], rtol=1e-6)
 
 
@@ -228,11 +228,11 @@ def test_spikes_are_seen():
     x = scipy.special.ndtri((np.arange(100) + 0.5) / 100)
     spike = np.array([[[0.9, 0.1], [0.0, 0.3], [1.0, 1e-6]]])
     tied = mixture.fit(np.append(x, np.full(10, 0.3)), 2, family="normal", init_params=spike, device="cpu")
-    assert tied.status == 3 and np.isnan(tied.params).all()
+    assert tied.status == 12 and np.isnan(tied.params).all()
     three = np.append(x, [0.2995, 0.3, 0.3005])
     start = np.array([[[0.97, 0.03], [0.0, 0.3], [1.0, 1.7e-7]]])
     narrow = mixture.fit(three, 2, family="normal", init_params=start, device="cpu")
-    assert narrow.status == 4 and narrow.weights[1] * 103 == pytest.approx(3.0, abs=0.2)
+    assert narrow.status == 13 and narrow.weights[1] * 103 == pytest.approx(3.0, abs=0.2)
     ten = mixture.fit(np.append(x, 0.3 + 1e-4 * x[::10]), 2, family="normal", init_params=spike, device="cpu")
     assert ten.status == 0 and ten.params[1] == pytest.approx(1e-8 * x[::10].var(), rel=0.01)
 
@@ -270,7 +270,7 @@ def test_runner_up_is_the_next_optimum():
 def test_as_many_distinct_values_as_parameters_are_enough(family, K, least):
     x = np.repeat(np.array([1.0, 2.0, 4.0, 9.0, 30.0])[:least], 8)
     fits = mixture.fit_many([x, x[8:]], K, family=family, rng=1, device="cpu")
-    assert fits.status[0] != 5 and fits.status[1] == 5
+    assert fits.status[0] != 4 and fits.status[1] == 4
 
 
 # --- the best optimum -----------------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def test_fits_of_mirrored_data_are_mirrored(family, K):
         options = dict(family=family, rng=0, errors="status", se=True, cov=True, device="cpu", workers=1)
         there, back = (mixture.fit(s * x, K, **options) for s in (1.0, -1.0))
         assert there.status == back.status
-        if there.status > 2:
+        if there.status not in (0, 1, 11):
             continue
         assert there.loglik == pytest.approx(back.loglik, rel=1e-10)
         signs = np.repeat([1.0, -1.0, 1.0, -1.0 if family == "skew_normal" else 1.0][: len(there.cov) // K], K)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats._core.status import LIMIT
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
@@ -231,9 +232,7 @@ class StudentT(Distribution):
         "student_t", __name__, shapes=1, cost=dict(pdf=5.0, logpdf=4.0, cdf=250.0, sf=250.0, ppf=1000.0, isf=1000.0)
     )
     _equations = fits.OwnEquations(names, fits.FIT_STUDENT_T, 100.0)
-    _likelihood = Likelihood(
-        *("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), limit=fits.NORMAL_LIMIT, starts=2
-    )
+    _likelihood = Likelihood(*("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), limit=LIMIT, starts=2)
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(df=df, loc=loc, scale=scale)

@@ -15,17 +15,16 @@ import numpy as np
 from numba import prange, types
 
 from numbastats._core import numba_internals
-from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, cholesky_step, climber, rows
+from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
 from numbastats._core.cuda_backend import cuda
+from numbastats._core.information import invert
 from numbastats._core.kernel import Kernel, WithFunctions, array_function, bind, build, host_loop
+from numbastats._core.status import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, NONE_LEFT, NOT_FINITE, OK, OUTSIDE, TOO_FEW
 from numbastats.scalar import elementary as el
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import special
 
 __all__ = [
-    "CONSTANT",
-    "DEGENERATE",
-    "FEW",
     "FIT_ASYMMETRIC_LAPLACE",
     "FIT_BETA",
     "FIT_GAMMA",
@@ -34,17 +33,11 @@ __all__ = [
     "FIT_NORMAL",
     "FIT_STUDENT_T",
     "FIT_WEIBULL",
-    "INFINITE",
     "INVERSES",
     "LOGLIK",
     "MASS",
-    "MAX_ITER",
-    "MISSING",
     "MOST",
     "NUMBERS",
-    "NORMAL_LIMIT",
-    "OK",
-    "OUTSIDE",
     "OwnEquations",
     "PASSES",
     "TOTAL",
@@ -61,7 +54,6 @@ __all__ = [
     "weighted_mean",
 ]
 
-OK, MAX_ITER, NORMAL_LIMIT, DEGENERATE, FEW, CONSTANT, OUTSIDE, MISSING, INFINITE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 LOGLIK, MASS, ZEROS, PASSES, TOTAL = 0, 1, 2, 3, 4  # columns of `numbers`; sums of the weights of mean 1, and as given
 NUMBERS = 5
 MOST = 300  # evaluations of a climb
@@ -190,12 +182,12 @@ def _normal(x, w, fixed_loc, fixed_scale, numbers):
 def _fit_normal(x, w, weighted, least, most, fixed, params, info, numbers, work):
     """Mean and standard deviation."""
     if not _has_squares(least, most):
-        return INFINITE
+        return NOT_FINITE
     loc, scale = _normal(x, w, fixed[0], fixed[1], numbers)
     params[0], params[1] = loc, scale
     mass = numbers[MASS]
     info[0], info[1], info[2] = mass / scale / scale, 0.0, 2.0 * mass / scale / scale
-    return OK if scale > 0.0 else DEGENERATE
+    return OK if scale > 0.0 else BOUND
 
 
 @_function
@@ -207,7 +199,7 @@ def _fit_lognormal(x, w, weighted, least, most, fixed, params, info, numbers, wo
     over, mass = math.exp(loc), numbers[MASS]
     params[0], params[1] = scale, over
     info[0], info[1], info[2] = 2.0 * mass / scale / scale, 0.0, mass / scale / scale / over / over
-    return OK if scale > 0.0 else DEGENERATE
+    return OK if scale > 0.0 else BOUND
 
 
 @_function
@@ -264,7 +256,7 @@ def _fit_gamma(x, w, weighted, least, most, fixed, params, info, numbers, work):
     numbers[LOGLIK] = mass * (g + a - a * own - a * math.log(a * scale) + (a - 1.0) * logs)
     params[0], params[1] = a, scale
     info[0], info[1], info[2] = mass * (1.0 / a - e), mass / scale, mass * a / scale / scale * (2.0 * own - 1.0)
-    return OK if a < 1e15 else DEGENERATE
+    return OK if a < 1e15 else BOUND
 
 
 @_function
@@ -290,8 +282,8 @@ def _fit_weibull(x, w, weighted, least, most, fixed, params, info, numbers, work
     k, status, passes = fixed[0], OK, 1
     if not k == k:
         k = 1.2825498301618641 / math.sqrt(mean_square(x, w, mean))  # pi/sqrt(6), by the spread of logs
-        status = MAX_ITER
-        while status == MAX_ITER and passes < 100:
+        status = NO_CONVERGENCE
+        while status == NO_CONVERGENCE and passes < 100:
             s0, s1, s2 = _power_sums(x, w, k, origin)
             if free:
                 g = 1.0 / k + (mean - origin) - s1 / s0
@@ -433,8 +425,8 @@ def _student_limit(data, p):
     """The status next to a pole, or to the normal distribution; else 0."""
     _x, _w, _mass, narrow, most = data
     if p[2] < narrow:
-        return DEGENERATE
-    return NORMAL_LIMIT if p[0] >= most else 0
+        return BOUND
+    return LIMIT if p[0] >= most else 0
 
 
 _student_climb = climber(_student_derivatives, (True, False, True), _student_limit)
@@ -493,7 +485,7 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
     Ties of the share s make poles below df = s/(1 - s): a climb that ends in one is repeated above.
     """
     if not _has_squares(least, most):
-        return INFINITE
+        return NOT_FINITE
     mass = numbers[MASS]
     free = not fixed[0] == fixed[0]
     low, middle, high = quartiles(x, w, weighted, mass)
@@ -503,7 +495,7 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
     if abs((high - middle) - (middle - low)) > 0.5 * (high - low):
         centre, half = _shortest_half(x, w, weighted, mass)
     p, low = work[PAR], work[LOW]
-    best, status, floor = -math.inf, MAX_ITER, _LEAST_DF
+    best, status, floor = -math.inf, NO_CONVERGENCE, _LEAST_DF
     attempt, starts = 0, (4 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
     while attempt < starts:
         attempt += 1
@@ -522,20 +514,20 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
         done, reached, passes = _student_climb(sample, 3, mass, 1e-3, MOST, work)
         numbers[PASSES] += passes
         if free and p[0] <= floor:
-            done = DEGENERATE
-        if done == DEGENERATE and free:
+            done = BOUND
+        if done == BOUND and free:
             ties = _tied(x, w, p[1], 1e3 * _NARROW * unit)
             if _CLEAR * ties > floor * (mass - ties) * (1.0 + 1e-9):
                 floor, attempt = _CLEAR * ties / (mass - ties), attempt - 1
                 continue
-        pole, at_pole = done == DEGENERATE, status == DEGENERATE
+        pole, at_pole = done == BOUND, status == BOUND
         if best == -math.inf or (at_pole and not pole) or (at_pole == pole and reached > best):
             best, status = reached, done
             results(work, 3, params, info)
-    if status != DEGENERATE and free:
+    if status != BOUND and free:
         loc, scale = _normal(x, w, fixed[1], fixed[2], numbers)
-        if status == NORMAL_LIMIT or numbers[LOGLIK] >= best - 1e-12 * abs(best):
-            status, best = NORMAL_LIMIT, numbers[LOGLIK]
+        if status == LIMIT or numbers[LOGLIK] >= best - 1e-12 * abs(best):
+            status, best = LIMIT, numbers[LOGLIK]
             params[0], params[1], params[2] = math.inf, loc, scale
             info[0], info[1], info[2] = math.nan, 0.0, mass / scale / scale
             info[3], info[4], info[5] = 0.0, 0.0, 2.0 * mass / scale / scale
@@ -556,13 +548,13 @@ def judged(n, least, most, finite, outside, w, weighted, least_count, params, in
         numbers[MASS] = _of_mean_one(w[:n])
     status = OK
     if n == 0 and not numbers[ZEROS] > 0.0:
-        status = MISSING
+        status = NONE_LEFT
     elif not finite:
-        status = INFINITE
+        status = NOT_FINITE
     elif outside:
         status = OUTSIDE
     elif count < least_count:
-        status = FEW
+        status = TOO_FEW
     elif least == most:
         status = CONSTANT
     return status
@@ -644,7 +636,7 @@ def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, n
     begin(fixed, work)
     status, numbers[LOGLIK], numbers[PASSES] = _beta_climb((c0 / mass, c1 / mass, mass), 2, mass, 0.0, MOST, work)
     results(work, 2, params, info)
-    return status if max(params[0], params[1]) < 1e15 else DEGENERATE
+    return status if max(params[0], params[1]) < 1e15 else BOUND
 
 
 @_function
@@ -710,7 +702,7 @@ def _fit_asymmetric_laplace(family, x, w, weighted, share, least_count, fixed, p
     s = k * above + below / k if k > 0.0 and k < math.inf else 0.0
     params[0], params[1], params[2] = k, at, s
     if not s > 0.0:
-        return DEGENERATE
+        return BOUND
     square = 1.0 + k * k
     numbers[LOGLIK] = mass * (math.log(k / square) - math.log(s) - 1.0)
     info[0], info[1], info[2] = mass * (1.0 / (k * k) + 4.0 / (square * square)), -2.0 * mass / square / s, mass / s / s
@@ -765,47 +757,17 @@ def kernel(name, series, size, more_rows=0, late=None, **options):
     return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, **options, **bound)
 
 
-@_function
-def _inverse(info, free, cov, work):
-    """Inverse of a symmetric matrix's rows and columns that are `free`, NaN unless it is positive definite; 0 in the others.
-
-    A parameter without a finite diagonal, where others have one, is taken as known: its own covariances are NaN.
-    """
-    p, some, count = free.size, False, np.int64(0)  # a plain 0 has a type of its own: what is called with it is compiled twice
-    A, L, g, step, kept = work[:p], work[p : 2 * p], work[2 * p], work[2 * p + 1], work[2 * p + 2]
-    for i in range(p):
-        for j in range(p):
-            cov[i, j] = math.nan if free[i] and free[j] else 0.0
-            some = some or (free[i] and free[j] and abs(info[i, j]) < math.inf)
-    for i in range(p):
-        if free[i] and (abs(info[i, i]) < math.inf or not some):
-            kept[count] = i
-            count += 1
-    for i in range(count):  # in units in which the diagonal is 1
-        for j in range(i + 1):
-            a, b = int(kept[i]), int(kept[j])
-            A[i, j] = info[a, b] / math.sqrt(abs(info[a, a])) / math.sqrt(abs(info[b, b]))
-    for j in range(count):
-        for i in range(count):
-            g[i] = 1.0 if i == j else 0.0
-        if not cholesky_step(A, g, count, 0.0, 1e-12, step, L):
-            break
-        for i in range(j, count):
-            a, b = int(kept[i]), int(kept[j])
-            cov[a, b] = cov[b, a] = step[i] / math.sqrt(abs(info[a, a])) / math.sqrt(abs(info[b, b]))
-
-
 _F3 = types.float64[:, :, ::1]
 
 
 @host_loop("distributions.inverses", (_F3, types.boolean[::1], _F3))
 def INVERSES(info, free, cov):
-    """`_inverse` of many matrices."""
+    """`invert` for many matrices."""
     p = free.size
     for part in prange((cov.shape[0] + 255) // 256):
         first, work = np.int64(part) * 256, np.empty((2 * p + 3, p))
         for i in range(first, min(first + 256, cov.shape[0])):
-            _inverse(info[i], free, cov[i], work)
+            invert(info[i], free, cov[i], work)
 
 
 _F, _ROW = types.float64, types.float64[::1]

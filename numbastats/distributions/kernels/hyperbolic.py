@@ -11,13 +11,11 @@ import math
 
 from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climb, copy, copy_matrix, hold, in_units, rows
 from numbastats._core.kernel import array_function, bind
+from numbastats._core.status import BOUND, LIMIT, OK
 from numbastats.distributions.kernels.fits import (
-    DEGENERATE,
     LOGLIK,
     MASS,
     MOST,
-    NORMAL_LIMIT,
-    OK,
     PASSES,
     admitted,
     begin,
@@ -241,8 +239,8 @@ def _limit(data, p):
     """The status of a limit of light tails, or of delta at its end; else 0."""
     _x, _w, _mass, _tied, spread, edge, _least = data
     if p[ALPHA] * p[DELTA] > _FAR or p[ALPHA] * spread > _FARTHEST or abs(p[LAM]) > _FARTHEST:
-        return NORMAL_LIMIT
-    return DEGENERATE if p[DELTA] <= edge else 0
+        return LIMIT
+    return BOUND if p[DELTA] <= edge else 0
 
 
 @_function
@@ -260,14 +258,14 @@ def _climb(x, w, mass, spread, least, work, numbers):
     status, numbers[LOGLIK], passes = _newton(sample, SIZE, mass, 1e-3, MOST, work)
     numbers[PASSES] += passes
     if numbers[LOGLIK] == -math.inf:
-        status = DEGENERATE
+        status = BOUND
     if status != OK:
         return status
     if p[ALPHA] * spread > _ONE_SIDED and abs(p[BETA]) > 0.98 * p[ALPHA]:
-        return NORMAL_LIMIT
+        return LIMIT
     tails = p[ALPHA] - abs(p[BETA]) > _LEAST / spread or not (free_alpha or free_beta)
     inside = tails and (p[DELTA] > _LEAST * spread or not free_delta) and (least <= 0.0 or p[LAM] > least + _LEAST)
-    return OK if inside else DEGENERATE
+    return OK if inside else BOUND
 
 
 @_function
@@ -334,7 +332,7 @@ def _climb_with_cusps(x, w, mass, spread, work, numbers):
             copy_matrix(kept, H)
             walking = False
         held[MU] = fixed_mu
-        if walking and p[LAM] < CUSPS and status != NORMAL_LIMIT and rounds < 8:
+        if walking and p[LAM] < CUSPS and status != LIMIT and rounds < 8:
             rounds += 1
             copy(p, best)
             copy_matrix(H, kept)
@@ -390,7 +388,7 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
     )  # the unit: values keep their digits, so that mu may be one of them
     for j in range(n):
         x[j] /= length
-    p, held, best, status = work[PAR], work[HELD], -math.inf, DEGENERATE
+    p, held, best, status = work[PAR], work[HELD], -math.inf, BOUND
     family = 2 if fixed[DELTA] == 0.0 else 0 if _free(fixed, LAM) else 1
     unit = work[_UNIT]
     unit[LAM], unit[ALPHA], unit[BETA], unit[DELTA], unit[MU] = 1.0, 1.0 / length, side / length, length, side * length
@@ -412,8 +410,8 @@ def _fit_series(_family, x, w, weighted, share, least_count, fixed, params, info
             continue
         # delta = 0 is the variance gamma distribution's: an end beside it, or at its least lam or below, is the last choice
         beside = family == 0 and _free(fixed, DELTA) and p[DELTA] < _LEAST * spread / length
-        pole = beside and (p[LAM] < _LEAST_LAM or (done != OK and done != NORMAL_LIMIT))
-        done = DEGENERATE if without_delta and done == OK else done
+        pole = beside and (p[LAM] < _LEAST_LAM or (done != OK and done != LIMIT))
+        done = BOUND if without_delta and done == OK else done
         if best == -math.inf or (at_pole and (without_delta or not pole)) or (not pole and numbers[LOGLIK] > best + 1e-9):
             best, status, at_pole = numbers[LOGLIK], done, pole
             results(work, SIZE, params, info)

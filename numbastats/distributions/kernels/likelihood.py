@@ -28,16 +28,11 @@ from numba import types
 from numbastats._core import numba_internals
 from numbastats._core.climb import HIGH, LOW, PAR, climber, rows
 from numbastats._core.kernel import WithFunctions, array_function, bind, build, device_function
+from numbastats._core.status import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, OK, OUTSIDE
 from numbastats.distributions.kernels.fits import (
-    CONSTANT,
-    DEGENERATE,
     LOGLIK,
     MASS,
-    MAX_ITER,
     MOST,
-    NORMAL_LIMIT,
-    OK,
-    OUTSIDE,
     PASSES,
     ZEROS,
     begin,
@@ -93,7 +88,7 @@ class Rules(NamedTuple):
     kink: float = math.nan  # information of one value on a settled location, in units of the scale; NaN if it is an end
     starts: int = 1  # of which the first that leads to a maximum is taken
     every: int = FIRST  # or all
-    limit: int = DEGENERATE  # the status where the first shape has grown to its bound
+    limit: int = BOUND  # the status where the first shape has grown to its bound
 
 
 # --- scalar parts ------------------------------------------------------------------------------------------------
@@ -288,7 +283,7 @@ def _derivatives(data, p, g, H):
 @_function
 def _limit(data, p):
     """The status where the scale has left the size of the data; else 0."""
-    return DEGENERATE if not (_LEAST < p[data[4][1].shapes + 1] < _GREATEST) else 0
+    return BOUND if not (_LEAST < p[data[4][1].shapes + 1] < _GREATEST) else 0
 
 
 @_function
@@ -465,7 +460,7 @@ def _ended(rules, work, held, done):
     p, low, high = work[PAR], work[LOW], work[HIGH]
     for k in range(rules.shapes + 1):
         if held[k] != held[k] and (p[k] <= low[k] or p[k] >= high[k]):
-            return rules.limit if k == 0 and p[k] >= high[k] else DEGENERATE
+            return rules.limit if k == 0 and p[k] >= high[k] else BOUND
     return done
 
 
@@ -478,7 +473,7 @@ def _best_climb(data, about, params, numbers, work):
     first, sd, low, middle, high = about
     sample, held, _first_row, _second_row, family = data
     rules, mass, least, p = family[1], sample[6], sample[7], work[PAR]
-    a, best, status, attempt = rules.shapes, -math.inf, MAX_ITER, 0
+    a, best, status, attempt = rules.shapes, -math.inf, NO_CONVERGENCE, 0
     more = rules.every == ALWAYS or (rules.every == WHERE_FIXED and held[a + 1] == held[a + 1])
     while attempt < rules.starts:
         shift = 0.0
@@ -537,13 +532,13 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     sample = x[:exact], w[:exact], lo, hi, v, cut, mass, least, most
     data = sample, held, work[_EXTRA + 1], work[_EXTRA + 2], family
     status, best = _best_climb(data, about, params, numbers, work)
-    if status == MAX_ITER and best == -math.inf:
+    if status == NO_CONVERGENCE and best == -math.inf:
         for i in range(a + 2):
             params[i] = math.nan
         return OUTSIDE
     if exact == 0 and best > -_CERTAIN * mass:
-        status = DEGENERATE
-    if status == NORMAL_LIMIT:
+        status = BOUND
+    if status == LIMIT:
         params[0] = held[0] = _NORMAL
         best, _noise = _gradient_of(family, sample, params, work[PAR])
     _information(data, params, info)
@@ -569,7 +564,7 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     params[a + 1] = in_place[1] if in_place[1] == in_place[1] else unit * params[a + 1]
     for i in range(a + 2):
         params[i] = fixed[i] if fixed[i] == fixed[i] else params[i]
-    if status == NORMAL_LIMIT:
+    if status == LIMIT:
         params[0], info[0] = math.inf, math.nan
     return status
 

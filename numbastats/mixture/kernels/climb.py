@@ -15,6 +15,7 @@ import numpy as np
 
 from numbastats._core.climb import copy_matrix
 from numbastats._core.kernel import HostLoop, array_function
+from numbastats._core.status import COLLAPSED, NO_CONVERGENCE, NOT_CERTIFIED, OK
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.newton import derivatives, newton_step, smallest_eigenvalue
 from numbastats.mixture.kernels.parameters import (
@@ -78,10 +79,10 @@ def _short_run(state, pars, S, objective, info, settings):
         state.objective = objective
     state.left -= 1
     if not m_step(S, trial, info, settings, least):
-        state.status, state.phase = c.DEGENERATE, c.DONE
+        state.status, state.phase = COLLAPSED, c.DONE
     elif state.left <= 0:
         if ranking:
-            state.status, state.phase = c.OK, c.DONE
+            state.status, state.phase = OK, c.DONE
         else:
             _begin_newton(state, pars)
 
@@ -155,7 +156,7 @@ def _certify(state, current, vec, mat, D, mass, limit, n):
     definite = least > c.FLAT
     for i in range(n):  # what is left to climb, by EM, may yet change the eigenvalue by so much
         definite = definite and abs(g[i]) < (least - c.FLAT) * complete[i]
-    state.status = c.NOT_CERTIFIED if not definite else (c.OK if state.decrement <= limit else c.MAX_ITER)
+    state.status = NOT_CERTIFIED if not definite else (OK if state.decrement <= limit else NO_CONVERGENCE)
     state.phase = c.DONE
 
 
@@ -168,7 +169,7 @@ def fall_back(state, pars, info, family, last):
         state.phase = c.DONE
         for k in range(current.shape[1]):  # it would climb on, without end, but for the floor
             if not current[2, k] > 2.0 * fam.least_dispersion(family, current[1, k], info.centre, info.floor):
-                state.status = c.DEGENERATE
+                state.status = COLLAPSED
     else:
         copy_matrix(pars[c.ANCHOR], pars[c.TRIAL])
         state.left = 30 * state.rounds * state.rounds
@@ -214,7 +215,7 @@ def _em(state, pars, vec, S, objective, info, settings):
         if settings.method == c.NEWTON and not last and state.left <= 0:
             _begin_newton(state, pars)
     elif not moved:
-        state.status, state.phase = c.DEGENERATE, c.DONE
+        state.status, state.phase = COLLAPSED, c.DONE
     elif phase == c.AT_EM:
         if settings.method == c.BULKEM:
             for k in range(trial.shape[1]):

@@ -19,6 +19,7 @@ from numba import prange
 from numbastats._core.climb import copy, copy_matrix
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import HostLoop, Kernel, array_function, bind
+from numbastats._core.status import COLLAPSED, OK
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.climb import climb_types, newton, split_climb
 from numbastats.mixture.kernels.parameters import least_mass
@@ -166,7 +167,7 @@ def _em(state, pars, following, objective, info, settings):
     if phase == c.AT_EM and objective - state.old < settings.tol:
         state.phase = c.FINAL
     elif not (good and abs(objective) < math.inf):
-        state.status, state.phase = c.DEGENERATE, c.DONE
+        state.status, state.phase = COLLAPSED, c.DONE
     else:
         state.old = objective
         for k in range(K):
@@ -177,7 +178,7 @@ def _em(state, pars, following, objective, info, settings):
                 state.phase = c.FINAL
         elif state.left <= 0:
             if phase == c.START:
-                state.status, state.phase = c.OK, c.DONE
+                state.status, state.phase = OK, c.DONE
             else:  # Newton's method from here
                 copy_matrix(following, pars[c.ANCHOR])
                 state.phase = c.AT_NEWTON
@@ -192,7 +193,7 @@ def _fall_back(state, pars, info, family, last):
     if state.rounds > 3 or last:
         state.phase = c.DONE
         if not _proper(pars[c.CURRENT], 2.0 * info.floor, info.centre, family):  # it would climb on, but for the floor
-            state.status = c.DEGENERATE
+            state.status = COLLAPSED
     else:
         copy_matrix(pars[c.ANCHOR], pars[c.TRIAL])
         state.left = 30 * state.rounds * state.rounds

@@ -9,7 +9,6 @@ import numpy as np
 
 NEWTON, SQUAREM, EM, BULKEM = range(4)  # methods
 DONE, START, WARM, AT_NEWTON, FINAL, SQ_A, SQ_B, SQ_C, AT_EM = range(9)  # phases; from SQ_A on those of `accelerate`
-OK, MAX_ITER, NOT_CERTIFIED, DEGENERATE = range(4)  # statuses (the others are given by the host)
 TRIAL, CURRENT, ANCHOR, SECOND = range(4)  # rows of the parameter store; the EM passes of starts need the first alone
 GRADIENT, STEP, EIG, COMPLETE, TH0, TH1, TH2 = range(7)  # rows of the vector store
 VECTOR_ROWS = 7

@@ -13,9 +13,10 @@ import numpy as np
 
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.status import COLLAPSED, OK
 from numbastats.mixture.kernels.parameters import above_floor, least_mass
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
-from numbastats.mixture.kernels.records import DEGENERATE, OK, STATISTICS_TYPE, ranges, series_type
+from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.philox import philox4x32
 from numbastats.scalar.search import lower_bound
@@ -161,7 +162,7 @@ def _start(item, cells, q, info, ids, kinds, family, key, par, flag, scratch):
     a, b = cells.off[d], cells.off[d + 1]
     own = cells.t1[a:b], cells.t2[a:b], q[0, a:b], q[1, a:b], q[2, a:b]
     good = _draw(own, par[d, r], scratch, kinds[r], family, info[d], np.uint32(r), ids[d], key)
-    flag[d, r] = OK if good else DEGENERATE
+    flag[d, r] = OK if good else COLLAPSED
 
 
 def starts_cpu(cells, q, info, ids, kinds, family, key, par, flag):

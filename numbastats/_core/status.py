@@ -1,0 +1,115 @@
+"""How a fit ended: one list of numbers for all sub-packages."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = [
+    "BOUND",
+    "COLLAPSED",
+    "CONSTANT",
+    "CONVERGED",
+    "FITTED",
+    "INADMISSIBLE",
+    "LIMIT",
+    "NONE_LEFT",
+    "NOT_CERTIFIED",
+    "NOT_FINITE",
+    "NO_CONVERGENCE",
+    "OK",
+    "OUTSIDE",
+    "POLE",
+    "REFUSED",
+    "STOPPED",
+    "TOO_FEW",
+    "Status",
+]
+
+
+class Status(enum.IntEnum):
+    """How a fit ended: the numbers that `status` has in all fits of distributions and mixtures.
+
+    A status is an integer: ``fit.status == Status.OK`` and ``fit.status == 0`` ask the same. The order of the numbers means
+    nothing. Numbers 9 and 11 to 13 come from mixtures alone, 2, 3 and 5 from distributions; no fit has 10 yet.
+
+    Attributes
+    ----------
+    meaning : str
+        The status in words. The `message` of a fit may say more.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> found = ns.mixture.fit([1.0, 2.0], 2, family="normal", errors="status")
+    >>> ns.Status(found.status)
+    <Status.TOO_FEW: 4>
+    >>> for status in ns.Status:
+    ...     print(f"{status:2} {status.name:15} {status.meaning[:42]}")
+     0 OK              converged
+     1 NO_CONVERGENCE  no convergence: the likelihood still rises
+     2 LIMIT           the likelihood rises towards a limit of li
+     3 BOUND           the likelihood rises to the boundary of th
+     4 TOO_FEW         too few values for the number of parameter
+     5 CONSTANT        all values are equal
+     6 OUTSIDE         values outside the support or the truncati
+     7 NONE_LEFT       all values are missing, or of weight 0
+     8 NOT_FINITE      infinite values or invalid weights, or val
+     9 STOPPED         stopped by the callback
+    10 POLE            the likelihood is unbounded at a data poin
+    11 NOT_CERTIFIED   stationary, but not a certified maximum: a
+    12 COLLAPSED       every start collapsed onto too few values;
+    13 INADMISSIBLE    a certified local maximum exists, but it h
+    """
+
+    meaning: str
+
+    def __new__(cls, number: int, meaning: str = "") -> Status:
+        self = int.__new__(cls, number)
+        self._value_, self.meaning = number, meaning
+        return self
+
+    OK = 0, "converged"
+    NO_CONVERGENCE = 1, "no convergence: the likelihood still rises, or is too flat to tell"
+    LIMIT = (
+        2,
+        "the likelihood rises towards a limit of light tails (df or alpha to infinity): a normal distribution, or for skew data "
+        "a limit on one side; the data have no heavier tails than that",
+    )
+    BOUND = (
+        3,
+        "the likelihood rises to the boundary of the parameters (a pole at repeated or constant values, or a limit of the "
+        "family): there is no maximum inside",
+    )
+    TOO_FEW = 4, "too few values for the number of parameters, or too few distinct ones for the number of components"
+    CONSTANT = 5, "all values are equal"
+    OUTSIDE = (
+        6,
+        "values outside the support or the truncation: families of positive values need values > 0 (beta: between 0 and 1); "
+        'zeros="share" sets zeros apart; counts are whole numbers',
+    )
+    NONE_LEFT = 7, "all values are missing, or of weight 0"
+    NOT_FINITE = (
+        8,
+        "infinite values or invalid weights, or values whose squares are no doubles (for most families beyond 1e150 or all "
+        "within 1e-150): divide them by a unit",
+    )
+    STOPPED = 9, "stopped by the callback"
+    POLE = 10, "the likelihood is unbounded at a data point: it has no maximum"
+    NOT_CERTIFIED = (
+        11,
+        "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer components will do, or "
+        "components so far apart in scale that double precision does not resolve them",
+    )
+    COLLAPSED = 12, "every start collapsed onto too few values; try fewer components, more starts or a prior"
+    INADMISSIBLE = (
+        13,
+        "a certified local maximum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
+    )
+
+
+OK, NO_CONVERGENCE, LIMIT, BOUND, TOO_FEW, CONSTANT, OUTSIDE, NONE_LEFT, NOT_FINITE = map(int, list(Status)[:9])  # for kernels
+STOPPED, POLE, NOT_CERTIFIED, COLLAPSED, INADMISSIBLE = map(int, list(Status)[9:])
+
+CONVERGED = (Status.OK, Status.INADMISSIBLE)  # at a maximum of the likelihood
+FITTED = (*CONVERGED, Status.NO_CONVERGENCE, Status.LIMIT, Status.BOUND, Status.NOT_CERTIFIED)  # there are parameters
+REFUSED = (Status.TOO_FEW, Status.CONSTANT, Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)  # the data cannot be fitted
