@@ -16,14 +16,13 @@ from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
 from numbastats._core.launch import choose_device
-from numbastats._core.options import hands_on
+from numbastats._core.options import Device, hands_on
 from numbastats.kde.arguments import (
     POINT_METHODS,
     Adaptive,
     Axes,
     Boundary,
     Convention,
-    DeviceName,
     GridMethod,
     Missing,
     ModelOptions,
@@ -89,7 +88,7 @@ def grid(  # noqa: PLR0913
     nan_policy: Missing = "raise",
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: DeviceName | None = None,
+    device: Device = None,
     workers: Any = None,
     form: Form = "radial",
     progress: bool = False,
@@ -317,7 +316,7 @@ def points(  # noqa: PLR0913
     log: bool = False,
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: DeviceName | None = None,
+    device: Device = None,
     workers: Any = None,
     form: Form = "radial",
 ) -> Any:

@@ -62,13 +62,6 @@ class PassOptions(NumberOptions, total=False):
     dtype: DTypeLike | None
 
 
-class DrawOptions(ArrayOptions, total=False):
-    """Options of `rvs` of a distribution."""
-
-    offset: int
-    like: Any
-
-
 class NumberPoints(NumberOptions, total=False):
     """Options of the functions of x with which the result for numbers is a float."""
 

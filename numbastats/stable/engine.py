@@ -12,6 +12,7 @@ from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
 from numbastats._core.elementwise import NUMBERS, any_lazy, by_labels, elementwise, in_blocks
 from numbastats._core.kinds import copied, has_labels, in_kind_of, numpy_dtype, to_host
+from numbastats._core.options import DEFAULTS
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
 from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_estimate, refuse_out, refuse_table
@@ -285,11 +286,12 @@ def log_density(x, alpha, beta, *, param="S0", many=None, device=None, workers=N
     return point_values("logpdf", x, alpha, beta, 0.0, 1.0, param, method, False, options)
 
 
-def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
+def quantiles(p, alpha, beta, loc, scale, upper, param="S0", error=False, **given):
     """The common body of ppf and, if `upper`, isf."""
+    options = DEFAULTS | given
     if any(map(has_labels, values := (p, alpha, beta, loc, scale))):
         names = ("p", *ARGUMENTS[1:])
-        return by_labels(lambda *v: quantiles(*v, upper, param, error, options), names, values, options["out"])
+        return by_labels(lambda *v: quantiles(*v, upper, param, error, **options), names, values, options["out"])
     s1 = is_s1(param)
     if error and options["out"] is not None:
         p, alpha, beta, loc, scale = map(copied, (p, alpha, beta, loc, scale))  # the estimate reads them after the result

@@ -9,13 +9,14 @@ from typing import Any, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from numbastats import random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
-from numbastats._core.errors import names_ours
 from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
-from numbastats._core.options import Device
+from numbastats._core.options import DEFAULTS, Device, hands_on
 from numbastats._core.random import Purpose
+from numbastats.random import Options, Size
 from numbastats.stable import kernels
 from numbastats.stable.arguments import (
     ARGUMENTS,
@@ -27,6 +28,7 @@ from numbastats.stable.arguments import (
     NumberPoints,
     NumberQuantiles,
     Param,
+    PassOptions,
     Plain,
     check_points,
     is_s1,
@@ -36,6 +38,13 @@ from numbastats.stable.engine import on_device, one_number, point_values, quanti
 from numbastats.stable.parameterisations import relocated
 
 __all__ = ["Param", "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
+
+
+def _at_points(name, x, alpha, beta, loc, scale, param="S0", method="auto", error=False, **options):
+    """The common body of the functions of x; one name stands for each, but None for three of them."""
+    check_points(param, method)
+    evaluate = three_values if name is None else functools.partial(point_values, name)
+    return evaluate(x, alpha, beta, loc, scale, param, method, error, DEFAULTS | options)
 
 
 @overload
@@ -135,9 +144,8 @@ def pdf(  # noqa: PLR0913
     >>> float(ns.stable.pdf(1.0, 1.0, 0.0).round(6))
     0.159155
     """
-    check_points(param, method)
     options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("pdf", x, alpha, beta, loc, scale, param, method, error, options)
+    return _at_points("pdf", x, alpha, beta, loc, scale, param, method, error, **options)
 
 
 @overload
@@ -152,20 +160,9 @@ def logpdf(
 def logpdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any: ...
+@hands_on(pdf)
 def logpdf(
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
     """Logarithm of the density of stable distributions.
 
@@ -201,9 +198,7 @@ def logpdf(
     >>> float(ns.stable.logpdf(1.0, 1.0, 0.0).round(6))
     -1.837877
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("logpdf", x, alpha, beta, loc, scale, param, method, False, options)
+    return _at_points("logpdf", x, alpha, beta, loc, scale, **options)
 
 
 @overload
@@ -216,21 +211,9 @@ def cdf(
 def cdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any: ...
-def cdf(  # noqa: PLR0913
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    error: bool = False,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+@hands_on(pdf)
+def cdf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any:
     """Distribution function P(X <= x) of stable distributions.
 
@@ -265,9 +248,7 @@ def cdf(  # noqa: PLR0913
     >>> float(ns.stable.cdf(1.0, 1.0, 0.0).round(6))
     0.75
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("cdf", x, alpha, beta, loc, scale, param, method, error, options)
+    return _at_points("cdf", x, alpha, beta, loc, scale, **options)
 
 
 @overload
@@ -282,20 +263,9 @@ def logcdf(
 def logcdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any: ...
+@hands_on(pdf)
 def logcdf(
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
     """Logarithm of the distribution function of stable distributions.
 
@@ -330,9 +300,7 @@ def logcdf(
     >>> float(ns.stable.logcdf(1.0, 1.0, 0.0).round(6))
     -0.287682
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("logcdf", x, alpha, beta, loc, scale, param, method, False, options)
+    return _at_points("logcdf", x, alpha, beta, loc, scale, **options)
 
 
 @overload
@@ -345,21 +313,9 @@ def sf(
 def sf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any: ...
-def sf(  # noqa: PLR0913
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    error: bool = False,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+@hands_on(pdf)
+def sf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any:
     """Survival function P(X > x) of stable distributions.
 
@@ -394,9 +350,7 @@ def sf(  # noqa: PLR0913
     >>> float(ns.stable.sf(1.0, 1.0, 0.0).round(6))
     0.25
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("sf", x, alpha, beta, loc, scale, param, method, error, options)
+    return _at_points("sf", x, alpha, beta, loc, scale, **options)
 
 
 @overload
@@ -411,20 +365,9 @@ def logsf(
 def logsf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any: ...
+@hands_on(pdf)
 def logsf(
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
     """Logarithm of the survival function of stable distributions.
 
@@ -459,11 +402,10 @@ def logsf(
     >>> float(ns.stable.logsf(1.0, 1.0, 0.0).round(6))
     -1.386294
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("logsf", x, alpha, beta, loc, scale, param, method, False, options)
+    return _at_points("logsf", x, alpha, beta, loc, scale, **options)
 
 
+@hands_on(pdf)
 def pdf_cdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -472,12 +414,7 @@ def pdf_cdf(
     scale: ArrayLike = 1.0,
     *,
     param: Param = "S0",
-    method: Method = "auto",
-    error: bool = False,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    **options: Unpack[PassOptions],
 ) -> tuple[Any, ...]:
     """Density, distribution function and survival function in one pass.
 
@@ -510,9 +447,7 @@ def pdf_cdf(
     >>> [round(float(v), 6) for v in ns.stable.pdf_cdf(0.0, 2.0, 0.0)]
     [0.282095, 0.5, 0.5]
     """
-    check_points(param, method)
-    options = dict(out=None, dtype=dtype, device=device, workers=workers, stream=stream)
-    return three_values(x, alpha, beta, loc, scale, param, method, error, options)
+    return _at_points(None, x, alpha, beta, loc, scale, param, **options)
 
 
 @overload
@@ -582,7 +517,7 @@ def ppf(
     1.0
     """
     options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return quantiles(p, alpha, beta, loc, scale, False, param, error, options)
+    return quantiles(p, alpha, beta, loc, scale, False, param, error, **options)
 
 
 @overload
@@ -597,20 +532,9 @@ def isf(
 def isf(
     q: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyQuantiles]
 ) -> Any: ...
+@hands_on(ppf)
 def isf(
-    q: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    error: bool = False,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    q: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyQuantiles]
 ) -> Any:
     """Inverse of the survival function of stable distributions, accurate for q down to 1e-300.
 
@@ -642,27 +566,19 @@ def isf(
     >>> f"{ns.stable.isf(1e-200, 1.0, 0.0):.6e}"
     '3.183099e+199'
     """
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return quantiles(q, alpha, beta, loc, scale, True, param, error, options)
+    return quantiles(q, alpha, beta, loc, scale, True, **options)
 
 
-@names_ours
-def rvs(  # noqa: PLR0913
+@hands_on(random.uniform)
+def rvs(
     alpha: ArrayLike,
     beta: ArrayLike,
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
-    size: int | tuple[int, ...] | None = None,
+    size: Size = None,
     *,
-    rng: Any = None,
-    offset: int = 0,
     param: Param = "S0",
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
+    **options: Unpack[Options],
 ) -> Any:
     """Draws from stable distributions.
 
@@ -714,7 +630,7 @@ def rvs(  # noqa: PLR0913
     is_s1(param)
     arrays = any(math.prod(np.shape(v)) != 1 for v in (alpha, beta, loc, scale))
     job = Draws(kernels.RVS[param, arrays], Purpose.STABLE, ARGUMENTS[1:], 4, 15.0)
-    return draw(job, (alpha, beta, loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(job, (alpha, beta, loc, scale), size, **options)
 
 
 def convert(
