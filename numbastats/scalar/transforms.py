@@ -31,96 +31,54 @@ class Transform(NamedTuple):
 
     def on_arrays(self):
         """The same with formulas of NumPy's arrays."""
-        return self._made(lambda f: FunctionType(f.__code__, _OF_ARRAYS))
+        return self._replace(**{name: self._formula(name, _OF_ARRAYS) for name in _FORMULAS})
 
     def in_kernels(self):
         """The same with formulas that loops and kernels can be bound to."""
-        return self._made(device_function)
+        return self._replace(**{name: device_function(self._formula(name, globals())) for name in _FORMULAS})
 
-    def _made(self, make):
-        return self._replace(forward=make(self.forward), backward=make(self.backward), log_forward=make(self.log_forward))
-
-
-def itself(x, c):
-    return x
+    def _formula(self, name, known):
+        f = FunctionType(getattr(self, name).__code__, known)
+        f.__name__ = f.__qualname__ = f"{self.centre}_{name}"
+        return f
 
 
-def logarithm(x, c):
-    return log(x)
-
-
-def exponential(y, c):
-    return exp(y)
-
-
-def log_logarithm(x, c):
-    return log(log(x))
-
-
-def reciprocal(x, c):
-    return 1.0 / x
-
-
-def log_reciprocal(x, c):
-    return -log(x)
-
-
-def half_square(x, c):
-    return 0.5 * x * x
-
-
-def root_of_double(y, c):
-    return sqrt(2.0 * y)
-
-
-def log_half_square(x, c):
-    return 2.0 * log(x) - _LOG_2
-
-
-def square(x, c):
-    return x * x
-
-
-def root(y, c):
-    return sqrt(y)
-
-
-def log_square(x, c):
-    return 2.0 * log(x)
-
-
-def power(x, c):
-    return x**c
-
-
-def root_of_power(y, c):
-    return y ** (1.0 / c)
-
-
-def log_power(x, c):
-    return c * log(x)
-
-
-def log_ratio(x, c):
-    return log1p((x - c) / c)
-
-
-def from_log_ratio(y, c):
-    return c * exp(y)
-
-
-def log_log_ratio(x, c):
-    return log(log1p((x - c) / c))
-
-
+_FORMULAS = ("forward", "backward", "log_forward")
 TRANSFORMS = {
-    "identity": Transform("mean", itself, itself, logarithm),
-    "log": Transform("mean_log", logarithm, exponential, log_logarithm, lambda c: (0.0, 0.0, -1.0)),
-    "reciprocal": Transform("mean_reciprocal", reciprocal, reciprocal, log_reciprocal, lambda c: (0.0, 2.0, 0.0)),
-    "half_square": Transform(
-        "mean_half_square", half_square, root_of_double, log_half_square, lambda c: (0.5 * _LOG_2, 0.5, 0.0), lambda c: 2.0
+    "identity": Transform("mean", lambda x, c: x, lambda y, c: y, lambda x, c: log(x)),
+    "log": Transform("mean_log", lambda x, c: log(x), lambda y, c: exp(y), lambda x, c: log(log(x)), lambda c: (0.0, 0.0, -1.0)),
+    "reciprocal": Transform(
+        "mean_reciprocal", lambda x, c: 1.0 / x, lambda y, c: 1.0 / y, lambda x, c: -log(x), lambda c: (0.0, 2.0, 0.0)
     ),
-    "square": Transform("mean_square", square, root, log_square, lambda c: (_LOG_2, 0.5, 0.0), lambda c: 2.0),
-    "power": Transform("mean_power", power, root_of_power, log_power, lambda c: (math.log(c), 1.0 - 1.0 / c, 0.0), lambda c: c),
-    "log_ratio": Transform("mean_log_ratio", log_ratio, from_log_ratio, log_log_ratio, lambda c: (-math.log(c), 0.0, -1.0)),
+    "half_square": Transform(
+        "mean_half_square",
+        lambda x, c: 0.5 * x * x,
+        lambda y, c: sqrt(2.0 * y),
+        lambda x, c: 2.0 * log(x) - _LOG_2,
+        lambda c: (0.5 * _LOG_2, 0.5, 0.0),
+        lambda c: 2.0,
+    ),
+    "square": Transform(
+        "mean_square",
+        lambda x, c: x * x,
+        lambda y, c: sqrt(y),
+        lambda x, c: 2.0 * log(x),
+        lambda c: (_LOG_2, 0.5, 0.0),
+        lambda c: 2.0,
+    ),
+    "power": Transform(
+        "mean_power",
+        lambda x, c: x**c,
+        lambda y, c: y ** (1.0 / c),
+        lambda x, c: c * log(x),
+        lambda c: (math.log(c), 1.0 - 1.0 / c, 0.0),
+        lambda c: c,
+    ),
+    "log_ratio": Transform(
+        "mean_log_ratio",
+        lambda x, c: log1p((x - c) / c),
+        lambda y, c: c * exp(y),
+        lambda x, c: log(log1p((x - c) / c)),
+        lambda c: (-math.log(c), 0.0, -1.0),
+    ),
 }

@@ -9,17 +9,17 @@ from typing import Any, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from numbastats import random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
 from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
 from numbastats._core.options import DEFAULTS, Device, hands_on
 from numbastats._core.random import Purpose
-from numbastats.random import Options, Size
+from numbastats.random import Options, Size, uniform
 from numbastats.stable import kernels
 from numbastats.stable.arguments import (
     ARGUMENTS,
+    METHODS,
     AnyPoints,
     AnyQuantiles,
     ArrayPoints,
@@ -30,21 +30,26 @@ from numbastats.stable.arguments import (
     Param,
     PassOptions,
     Plain,
-    check_points,
-    is_s1,
+    ScoreOptions,
 )
 from numbastats.stable.derivatives import scores
 from numbastats.stable.engine import on_device, one_number, point_values, quantiles, table_pays_for_all, three_values
-from numbastats.stable.parameterisations import relocated
+from numbastats.stable.parameterisations import form_of, relocated
 
 __all__ = ["Param", "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
 
 
 def _at_points(name, x, alpha, beta, loc, scale, param="S0", method="auto", error=False, **options):
     """The common body of the functions of x; one name stands for each, but None for three of them."""
-    check_points(param, method)
+    form = form_of(param)
+    choice("method", method, METHODS)
     evaluate = three_values if name is None else functools.partial(point_values, name)
-    return evaluate(x, alpha, beta, loc, scale, param, method, error, DEFAULTS | options)
+    return evaluate(x, alpha, beta, loc, scale, form, method, error, DEFAULTS | options)
+
+
+def _inverse(upper, p, alpha, beta, loc, scale, param="S0", error=False, **options):
+    """The common body of ppf and isf."""
+    return quantiles(p, alpha, beta, loc, scale, upper, form_of(param), error, DEFAULTS | options)
 
 
 @overload
@@ -517,7 +522,7 @@ def ppf(
     1.0
     """
     options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return quantiles(p, alpha, beta, loc, scale, False, param, error, **options)
+    return _inverse(False, p, alpha, beta, loc, scale, param, error, **options)
 
 
 @overload
@@ -566,10 +571,10 @@ def isf(
     >>> f"{ns.stable.isf(1e-200, 1.0, 0.0):.6e}"
     '3.183099e+199'
     """
-    return quantiles(q, alpha, beta, loc, scale, True, **options)
+    return _inverse(True, q, alpha, beta, loc, scale, **options)
 
 
-@hands_on(random.uniform)
+@hands_on(uniform)
 def rvs(
     alpha: ArrayLike,
     beta: ArrayLike,
@@ -627,7 +632,7 @@ def rvs(
     >>> bool(abs((x < 0).mean() - ns.stable.cdf(0.0, 1.5, 0.5)) < 0.005)
     True
     """
-    is_s1(param)
+    form_of(param)
     arrays = any(math.prod(np.shape(v)) != 1 for v in (alpha, beta, loc, scale))
     job = Draws(kernels.RVS[param, arrays], Purpose.STABLE, ARGUMENTS[1:], 4, 15.0)
     return draw(job, (alpha, beta, loc, scale), size, **options)
@@ -664,9 +669,9 @@ def convert(
     >>> [round(float(v), 6) for v in ns.stable.convert(1.5, 0.5, 0.0, 2.0, to="S1")]
     [1.5, 0.5, 1.0, 2.0]
     """
-    choice("to", to, ("S0", "S1"))
+    form = form_of(to, "to")
     a, b, m, s = np.broadcast_arrays(*map(real64, (alpha, beta, loc, scale)))
-    return np.array(a)[()], np.array(b)[()], np.array(relocated(a, b, m, s, to))[()], np.array(s)[()]
+    return np.array(a)[()], np.array(b)[()], np.array(relocated(a, b, m, s, form))[()], np.array(s)[()]
 
 
 def score(
@@ -720,11 +725,11 @@ def score(
     >>> ns.stable.score(1.0, 2.0, 0.0)[2:].round(6)
     array([ 0.5, -0.5])
     """
-    is_s1(param)
+    form = form_of(param)
     if any_lazy((x, alpha, beta, loc, scale)):
         one = not any_lazy((alpha, beta)) and all(one_number(v) is not None for v in (alpha, beta))
         many = one and table_pays_for_all(x, loc, scale)
-        work = functools.partial(_score_block, param, one, many, device)
+        work = functools.partial(_score_block, form, one, many, device)
         return in_blocks(work, ARGUMENTS, (x, alpha, beta, loc, scale), {"workers": workers}, last=4)
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
         return by_labels(lambda *v: score(*v, param=param, device=device, workers=workers), ARGUMENTS, values)
@@ -735,16 +740,17 @@ def score(
     given = [as_host(v) for v in (x, alpha, beta, loc, scale)]
     dtype = result_dtype(ARGUMENTS, [dtype_of(v) for v in given])
     one = all(one_number(v) is not None for v in (alpha, beta))
-    return _score_block(param, one, None, device, *given, dtype=dtype, workers=workers)
+    return _score_block(form, one, None, device, *given, dtype=dtype, workers=workers)
 
 
-def _score_block(param, one, many, device, *values, dtype, workers):
+def _score_block(form, one, many, device, *values, dtype, workers):
     """Scores of arrays on the host, or of a block of dask's; a module's function, so that processes can be sent it."""
     everything = np.broadcast_arrays(*map(real64, values))
     x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
-    return scores(x, a, b, m, s, param, one, dict(device=device, workers=workers, many=many), dtype)
+    return scores(x, a, b, m, s, form, one, dict(device=device, workers=workers, many=many), dtype)
 
 
+@hands_on(score)
 def loglik(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -753,8 +759,7 @@ def loglik(
     scale: ArrayLike = 1.0,
     *,
     param: Param = "S0",
-    device: Device = None,
-    workers: Any = None,
+    **options: Unpack[ScoreOptions],
 ) -> float:
     """Log-likelihood: the sum of `logpdf` over all points.
 
@@ -784,5 +789,4 @@ def loglik(
     >>> round(ns.stable.loglik([0.0, 1.0], 1.0, 0.0), 6)
     -2.982607
     """
-    values = logpdf(x, alpha, beta, loc, scale, param=param, device=device, workers=workers)
-    return total_of(values)
+    return total_of(logpdf(x, alpha, beta, loc, scale, param=param, **options))
