@@ -16,7 +16,7 @@ __all__ = ["TRANSFORMS", "Transform"]
 
 sqrt = math.sqrt
 _LOG_2 = math.log(2.0)
-_OF_ARRAYS = {"exp": np.exp, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "_LOG_2": _LOG_2}
+_OF_ARRAYS = dict(exp=np.exp, log=np.log, log1p=np.log1p, sqrt=np.sqrt, _LOG_2=_LOG_2)
 
 
 class Transform(NamedTuple):
@@ -44,13 +44,13 @@ class Transform(NamedTuple):
 
 
 _FORMULAS = ("forward", "backward", "log_forward")
-TRANSFORMS = {
-    "identity": Transform("mean", lambda x, c: x, lambda y, c: y, lambda x, c: log(x)),
-    "log": Transform("mean_log", lambda x, c: log(x), lambda y, c: exp(y), lambda x, c: log(log(x)), lambda c: (0.0, 0.0, -1.0)),
-    "reciprocal": Transform(
+TRANSFORMS = dict(
+    identity=Transform("mean", lambda x, c: x, lambda y, c: y, lambda x, c: log(x)),
+    log=Transform("mean_log", lambda x, c: log(x), lambda y, c: exp(y), lambda x, c: log(log(x)), lambda c: (0.0, 0.0, -1.0)),
+    reciprocal=Transform(
         "mean_reciprocal", lambda x, c: 1.0 / x, lambda y, c: 1.0 / y, lambda x, c: -log(x), lambda c: (0.0, 2.0, 0.0)
     ),
-    "half_square": Transform(
+    half_square=Transform(
         "mean_half_square",
         lambda x, c: 0.5 * x * x,
         lambda y, c: sqrt(2.0 * y),
@@ -58,7 +58,7 @@ TRANSFORMS = {
         lambda c: (0.5 * _LOG_2, 0.5, 0.0),
         lambda c: 2.0,
     ),
-    "square": Transform(
+    square=Transform(
         "mean_square",
         lambda x, c: x * x,
         lambda y, c: sqrt(y),
@@ -66,7 +66,7 @@ TRANSFORMS = {
         lambda c: (_LOG_2, 0.5, 0.0),
         lambda c: 2.0,
     ),
-    "power": Transform(
+    power=Transform(
         "mean_power",
         lambda x, c: x**c,
         lambda y, c: y ** (1.0 / c),
@@ -74,11 +74,11 @@ TRANSFORMS = {
         lambda c: (math.log(c), 1.0 - 1.0 / c, 0.0),
         lambda c: c,
     ),
-    "log_ratio": Transform(
+    log_ratio=Transform(
         "mean_log_ratio",
         lambda x, c: log1p((x - c) / c),
         lambda y, c: c * exp(y),
         lambda x, c: log(log1p((x - c) / c)),
         lambda c: (-math.log(c), 0.0, -1.0),
     ),
-}
+)

@@ -64,7 +64,9 @@ def test_likelihood_and_score(alpha, beta, form):
     many.form = one.form = form
     if form is Form.PEAK:
         p[2] += p[3] * one.standardised(np.array([alpha, beta, x[0], 1.0]))[0]
-    want = (ns.stable.logpdf(one.standardised(p), alpha, beta, param="S0" if form is Form.S0 else "S1", method="quadrature")).sum()
+    want = (
+        ns.stable.logpdf(one.standardised(p), alpha, beta, param="S0" if form is Form.S0 else "S1", method="quadrature")
+    ).sum()
     assert abs(many(p) - (want - 200 * np.log(p[3]))) < 1e-3  # observed 4e-4
     _, state, outer = many._climbed(p, x)
     D = one.scores(p, None, [0, 1, 2, 3])
