@@ -539,7 +539,7 @@ def _draw_dtypes(job, dtype):
 
 
 def draw(  # noqa: PLR0913
-    job, parameters, size, *, rng=None, dtype=None, out=None, device=None, workers=None, stream=None, offset=0, like=None
+    job, parameters, size, rng=None, dtype=None, out=None, device=None, workers=None, stream=None, offset=0, like=None
 ):
     """Broadcast, key, launch: the common body of every random function, a `Draws`; `offset` is the item of the first value.
 

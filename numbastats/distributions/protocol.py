@@ -282,7 +282,9 @@ class Distribution:
 
     def _evaluated(self, name, x, options):
         """One function at x, with the options of every function, of dask's arrays block by block."""
-        options = {key: value for key, value in (DEFAULTS | options).items() if key != "method" or value != "auto"}
+        options = {**DEFAULTS, **options}
+        if options.get("method") == "auto":
+            del options["method"]
         lazy = any_lazy((x,))
         if self._labels is not None and not lazy:
             return self._by_labels(name, x, **options)

@@ -276,8 +276,7 @@ def uniform(
     >>> u.shape, bool((u > 0).all() and (u < 1).all())
     ((2, 3), True)
     """
-    options = dict(rng=rng, offset=offset, dtype=dtype, out=out, device=device, workers=workers, stream=stream, like=like)
-    return draw(_UNIFORM, (low, high), size, **options)
+    return draw(_UNIFORM, (low, high), size, rng, dtype, out, device, workers, stream, offset, like)
 
 
 @hands_on(uniform)

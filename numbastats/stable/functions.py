@@ -149,8 +149,9 @@ def pdf(  # noqa: PLR0913
     >>> float(ns.stable.pdf(1.0, 1.0, 0.0).round(6))
     0.159155
     """
+    choice("method", method, METHODS)
     options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return _at_points("pdf", x, alpha, beta, loc, scale, param, method, error, **options)
+    return point_values("pdf", x, alpha, beta, loc, scale, form_of(param), method, error, options)
 
 
 @overload
