@@ -19,15 +19,13 @@ import contextlib
 import contextvars
 import os
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.errors import names_ours
+from numbastats._core.options import DEVICES, Device
 
 __all__ = ["get", "set", "using"]
-
-Device = Literal["auto", "cpu", "cuda"]
-DEVICES = get_args(Device)
 
 
 def __dir__():
@@ -103,7 +101,7 @@ def _given(**options):
 
 
 @names_ours
-def set(*, device: Device | None = None, workers: int | None = None, messages: bool | None = None) -> None:
+def set(*, device: Device = None, workers: int | None = None, messages: bool | None = None) -> None:
     """Set options for the whole process (``with using(...)`` blocks that are open keep their own).
 
     Parameters
@@ -125,7 +123,7 @@ def set(*, device: Device | None = None, workers: int | None = None, messages: b
 
 @names_ours
 @contextlib.contextmanager
-def using(*, device: Device | None = None, workers: int | None = None, messages: bool | None = None) -> Iterator[None]:
+def using(*, device: Device = None, workers: int | None = None, messages: bool | None = None) -> Iterator[None]:
     """Context manager: options in force inside the ``with`` block, in this thread or task only.
 
     Parameters

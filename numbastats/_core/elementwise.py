@@ -538,7 +538,9 @@ def _draw_dtypes(job, dtype):
     return found, FLOAT64
 
 
-def draw(job, parameters, size, rng, dtype, out, device, workers, stream, offset=0, like=None):  # noqa: PLR0913
+def draw(  # noqa: PLR0913
+    job, parameters, size, rng=None, dtype=None, out=None, device=None, workers=None, stream=None, offset=0, like=None
+):
     """Broadcast, key, launch: the common body of every random function, a `Draws`; `offset` is the item of the first value.
 
     Draws are of the kind of `out`, else of `like`, else of the parameters; parameters on a GPU stay there where they are of it.
@@ -682,7 +684,7 @@ def _draw_block(job, key, offset, shape, options, *parameters, block_info):
     result = np.empty([high - low for low, high in where], options["dtype"])
     for place, first in _runs(where, shape) if result.size else ():
         part = [p[place] if np.ndim(p) else p for p in parameters]
-        draw(job, part, None, key, out=result[place], stream=None, offset=offset + first, **options)
+        draw(job, part, None, rng=key, out=result[place], offset=offset + first, **options)
     return result
 
 

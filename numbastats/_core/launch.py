@@ -15,6 +15,7 @@ from numbastats._core.costs import pays
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import DeviceNotAvailable, OutOfDeviceMemory, warn
 from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
+from numbastats._core.options import DEVICES
 from numbastats._core.parallel import is_executor, mapped, parallel_region, worker_count
 from numbastats._core.progress import LOG
 
@@ -40,7 +41,7 @@ def choose_device(device, *, on_device=False, work=None, workers=None) -> str:
     workers : optional
         Of the call.
     """
-    wish = config.get("device") if device is None else choice("device", device, config.DEVICES)
+    wish = config.get("device") if device is None else choice("device", device, DEVICES)
     if on_device:
         if device == "cpu":
             raise ValueError("device='cpu', but an input or out lives on the GPU; copy it to the host, or leave device=None")

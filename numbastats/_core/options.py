@@ -6,16 +6,18 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from numpy.typing import DTypeLike
 
 from numbastats._core.errors import ours_of
 
-__all__ = ["ArrayOptions", "Device", "NumberOptions", "hands_on"]
+__all__ = ["DEFAULTS", "DEVICES", "ArrayOptions", "Device", "DrawOptions", "NumberOptions", "hands_on"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-Device = Literal["auto", "cpu", "cuda"] | None
+Device = Literal["auto", "cpu", "cuda"] | None  # where a call runs; None: as `numbastats.config` says
+DEVICES = get_args(get_args(Device)[0])
+DEFAULTS: dict[str, Any] = dict(out=None, dtype=None, device=None, workers=None, stream=None)  # of elementwise functions
 
 
 class NumberOptions(TypedDict, total=False):
@@ -31,6 +33,13 @@ class ArrayOptions(NumberOptions, total=False):
 
     out: Any
     dtype: DTypeLike | None
+
+
+class DrawOptions(ArrayOptions, total=False):
+    """Options of draws but for their source."""
+
+    offset: int
+    like: Any
 
 
 def hands_on(*takers: Callable[..., Any], instead: Mapping[str, str] = MappingProxyType({})) -> Callable[[F], F]:
@@ -59,12 +68,12 @@ def hands_on(*takers: Callable[..., Any], instead: Mapping[str, str] = MappingPr
 
         @functools.wraps(function)
         def checked(*args, **given):
-            unknown = [name for name in given if name not in known]
-            if unknown:
-                ours = ours_of(unknown[0], known)
+            if not known.issuperset(given):
+                unknown = next(name for name in given if name not in known)
+                ours = ours_of(unknown, known)
                 taken = (name for name in whole.parameters if name not in ("self", "cls"))
-                told = instead.get(unknown[0]) or (f"use {ours}=" if ours else f"it takes {', '.join(taken)}")
-                raise TypeError(f"{function.__qualname__}() has no argument {unknown[0]!r}: {told}")
+                told = instead.get(unknown) or (f"use {ours}=" if ours else f"it takes {', '.join(taken)}")
+                raise TypeError(f"{function.__qualname__}() has no argument {unknown!r}: {told}")
             return function(*args, **given)
 
         checked.__signature__ = whole  # type: ignore[attr-defined]

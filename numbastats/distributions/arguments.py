@@ -7,9 +7,9 @@ from typing import Any, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
-from numbastats._core.options import Device
+from numbastats._core.options import ArrayOptions, Device
 
-__all__ = ["CompareOptions", "FitMethod", "FitOptions", "StableFitOptions", "TableOptions", "Zeros"]
+__all__ = ["CompareOptions", "FitMethod", "FitOptions", "QuantileOptions", "StableFitOptions", "TableOptions", "Zeros"]
 
 Zeros = Literal["share", "inflated"]
 Param = Literal["S0", "S1"]
@@ -37,6 +37,12 @@ class FitOptions(CompareOptions, total=False):
     censored: tuple[ArrayLike, ArrayLike] | None
     truncated: tuple[float | None, float | None] | None
     method: FitMethod
+
+
+class QuantileOptions(ArrayOptions, total=False):
+    """Options of `ppf` that `isf` has."""
+
+    method: Literal["auto", "table", "points"]
 
 
 class TableOptions(TypedDict, total=False):

@@ -168,22 +168,8 @@ class ByFormulas(ByDensity):
         low, high = self._support
         return self.loc + self.scale * low, self.loc + self.scale * high
 
-    def _at_standard(self):
-        """The distributions of standard form."""
-        return type(self)(*self._of_standard(*self._standard()))
-
-    def _central(self, power):
-        """A central moment of the standard form."""
-        standard = self._at_standard()
-        centre = np.asarray(standard.expect())[..., None]
-        return standard.expect(lambda z: (z - centre) ** power)
-
     def _mean_var(self):
         return self._at_standard().expect(), self._central(2)
-
-    def _shape(self):
-        second = self._central(2)
-        return self._central(3) / second**1.5, self._central(4) / second**2 - 3.0
 
     def _entropy(self):
         standard, (low, high) = self._at_standard(), self._support

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.broadcast import real64
@@ -36,6 +36,7 @@ class _Composed(Distribution):
     """What composed distributions have in common; a subclass says by `_value` what its functions are."""
 
     _solves = False  # whether its quantiles are searched for
+    _integral: Any = None  # of a function and a multiple of the density between two ends, from integrals over the parts
 
     def _compose(self, parts, named, **values):
         """Store distributions, which are what `named` calls the parameter that holds them, and numbers."""
@@ -160,34 +161,15 @@ class _Composed(Distribution):
             return self
         return self._rebuilt(lambda a: np.broadcast_to(a, use.shape)[use], lambda d: d._selected(use))
 
-    def expect(
-        self,
-        func: Callable[[NDArray[np.float64]], Any] | None = None,
-        *,
-        lb: ArrayLike | None = None,
-        ub: ArrayLike | None = None,
-        conditional: bool = False,
-    ) -> Any:
-        """Expectation of a function, by integrals over the parts where these are the simpler ones; see `Distribution.expect`."""
-        if self._labels is not None:
-            return self._labelled(self._bare().expect(func, lb=lb, ub=ub, conditional=conditional))
-        if type(self)._integral is _Composed._integral:
-            return super().expect(func, lb=lb, ub=ub, conditional=conditional)
-        low, high = -math.inf if lb is None else real64(lb), math.inf if ub is None else real64(ub)
+    def _at_standard(self):
+        return self if self._labels is None else self._bare()
+
+    def _expectation(self, func, low, high, conditional):
+        """`expect`, by integrals over the parts where these are the simpler ones."""
+        if self._integral is None:
+            return super()._expectation(func, low, high, conditional)
         whole = (low, high) if conditional else (-math.inf, math.inf)
-        with np.errstate(all="ignore"):
-            value = self._integral(func or (lambda x: x), low, high) / self._integral(np.ones_like, *whole)
-        return np.asarray(value)[()]
-
-    def _integral(self, func, lb, ub):
-        """Integral of a function and a multiple of the density."""
-        raise NotImplementedError
-
-    def _central(self, power):
-        """A central moment, by integration."""
-        plain = self if self._labels is None else self._bare()
-        mean = np.asarray(plain.mean())[..., None]
-        return plain.expect(lambda x: (x - mean) ** power)
+        return self._integral(func, low, high) / self._integral(np.ones_like, *whole)
 
     def mean(self) -> Any:
         """Mean, by integration where the parts do not give it."""
@@ -197,20 +179,9 @@ class _Composed(Distribution):
         """Variance, by integration where the parts do not give it."""
         return self._batch(self._central(2))
 
-    def _shape(self):
-        var = self._central(2)
-        return self._central(3) / var**1.5, self._central(4) / var**2 - 3.0
-
     def entropy(self) -> Any:
         """Differential entropy, by integration."""
-        plain = self if self._labels is None else self._bare()
-        inner = plain._with_axis()
-
-        def surprise(x):
-            found = inner.logpdf(x)
-            return np.where(found > -math.inf, -found, 0.0)  # quantiles may round to an end
-
-        return self._batch(plain.expect(surprise))
+        return self._batch(self._entropy())
 
     def score(self, x: ArrayLike, **options: Any) -> tuple[Any, ...]:
         """Composed distributions have none: TypeError."""
@@ -335,9 +306,11 @@ def _drawn(options, evaluate, *values):
 
 
 class _Transformed(_Composed):
-    """The distribution of a monotone function of X: `_back` is its inverse, `_forward` itself."""
+    """The distribution of a monotone function of X, `_forward`: `_back` is its inverse."""
 
     names: ClassVar[tuple[str, ...]] = ("distribution",)
+    _map: Any = None  # of `maps`, with its inverse
+    _inverse: Any = None
     _falls = False
 
     def __init__(self, distribution: Distribution):
@@ -345,6 +318,12 @@ class _Transformed(_Composed):
 
     def __repr__(self) -> str:
         return f"{type(self).family}({self.params.distribution!r})"
+
+    def _forward(self, z, at):
+        return at(self._map, z)
+
+    def _back(self, x, at):
+        return at(self._inverse, x)
 
     def _value(self, name, x, at):
         base, other = self.params.distribution, _OTHER_TAIL.get(name, name) if self._falls else name
@@ -369,13 +348,7 @@ class _Transformed(_Composed):
 class _Exp(_Transformed):
     """The distribution of e^X."""
 
-    family = "exp"
-
-    def _forward(self, z, at):
-        return at(maps.EXP, z)
-
-    def _back(self, x, at):
-        return at(maps.LOG, x)
+    family, _map, _inverse = "exp", maps.EXP, maps.LOG
 
     def _unit(self, x, at):
         return x
@@ -387,7 +360,7 @@ class _Exp(_Transformed):
 class _Log(_Transformed):
     """The distribution of log X."""
 
-    family = "log"
+    family, _map, _inverse = "log", maps.LOG, maps.EXP
 
     def __init__(self, distribution: Distribution):
         super().__init__(distribution)
@@ -397,12 +370,6 @@ class _Log(_Transformed):
                 f"{distribution!r} has values below 0 (its support begins at {float(low[low < 0.0].flat[0])!r}), which have no "
                 "logarithm; truncate it at lb=0 before"
             )
-
-    def _forward(self, z, at):
-        return at(maps.LOG, z)
-
-    def _back(self, x, at):
-        return at(maps.EXP, x)
 
     def _unit(self, x, at):
         return at(maps.EXP, at(maps.STANDARDISED, x, 0.0, -1.0))
@@ -652,11 +619,10 @@ class _Truncated(_Composed):
         low, high = one.support()
         return _put(value, use, one._solved(np.broadcast_to(u, use.shape)[use], name, low, high, start[use], False, at))[()]
 
-    def expect(self, func=None, *, lb=None, ub=None, conditional=False) -> Any:
-        """As `Distribution.expect`; by quantiles of its own where the mass underflows."""
-        if np.any(np.less(self._log_mass, _UNDERFLOW)):
-            return Distribution.expect(self, func, lb=lb, ub=ub, conditional=conditional)
-        return super().expect(func, lb=lb, ub=ub, conditional=conditional)
+    def _expectation(self, func, low, high, conditional):
+        if np.any(np.less(self._log_mass, _UNDERFLOW)):  # by quantiles of its own
+            return Distribution._expectation(self, func, low, high, conditional)
+        return super()._expectation(func, low, high, conditional)
 
     def _integral(self, func, lb, ub):
         base, low, high = self._arguments()

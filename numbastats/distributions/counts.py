@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike
 
-from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice
-from numbastats._core.options import Device
+from numbastats._core.options import ArrayOptions, hands_on
 from numbastats.distributions.kernels.masses import largest_ppf, least_isf
 from numbastats.distributions.protocol import Distribution, scipy_family
 
@@ -73,16 +71,8 @@ class Counts(Distribution):
 
     # -- functions of x -----------------------------------------------------------------------------------------
 
-    def pmf(
-        self,
-        x: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ) -> Any:
+    @hands_on(Distribution.pdf)
+    def pmf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Probability of x.
 
         Parameters
@@ -108,20 +98,12 @@ class Counts(Distribution):
         >>> Poisson(2.0).pmf([0, 1, 1.5, -1]).round(6)
         array([0.135335, 0.270671, 0.      , 0.      ])
         """
-        return self._evaluated("pmf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+        return self._evaluated("pmf", x, options)
 
-    def logpmf(
-        self,
-        x: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ) -> Any:
+    @hands_on(Distribution.pdf)
+    def logpmf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Logarithm of the probability of x, -inf where x is no count; the arguments of all functions of x are those of `pmf`."""
-        return self._evaluated("logpmf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+        return self._evaluated("logpmf", x, options)
 
     def _takes_table(self, x, method, device, cost):
         if choice("method", method, ("auto", "table", "points")) == "table":
@@ -190,53 +172,11 @@ class Counts(Distribution):
         rows = (tuple(map(float, row)) for row in zip(*(column.flat for column in columns), strict=True))
         return np.array([value(type(self)(*row[:count]), *row[count:]) for row in rows]).reshape(columns[0].shape)
 
-    def expect(
-        self,
-        func: Callable[[NDArray[np.float64]], Any] | None = None,
-        *,
-        lb: ArrayLike | None = None,
-        ub: ArrayLike | None = None,
-        conditional: bool = False,
-    ) -> Any:
-        """Expectation of a function.
-
-        Parameters
-        ----------
-        func : callable, optional
-            Maps an array of counts to values of the same shape; x itself by default. It is called once for each distribution.
-        lb, ub : array_like, optional
-            Ends of the sum, which belong to it; all counts by default.
-        conditional : bool
-            Divide by the probability from `lb` to `ub`.
-
-        Returns
-        -------
-        float64 array or scalar
-            Of `batch_shape`, broadcast against the ends. NaN where a parameter is.
-
-        Raises
-        ------
-        ValueError
-            For sums of more than ten million terms.
-
-        Notes
-        -----
-        The sum over all counts but those with tails below 1e-30, the probability of which times `func` has to be negligible.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from numbastats.distributions import Poisson
-        >>> float(Poisson(3.0).expect(np.square).round(10))
-        12.0
-        """
-        if self._labels is not None:
-            return self._labelled(self._bare().expect(func, lb=lb, ub=ub, conditional=conditional))
-        low, high = (-math.inf if lb is None else real64(lb)), (math.inf if ub is None else real64(ub))
-        return self._each(lambda d, low, high: d._sum(func, low, high, conditional), low, high)[()]
+    def _expectation(self, func, low, high, conditional):
+        return self._each(lambda d, low, high: d._sum(func, low, high, conditional), low, high)
 
     def _sum(self, func, low, high, conditional):
-        """`expect` of one distribution."""
+        """`expect` of one distribution, whose ends belong to the sum."""
         if any(map(math.isnan, (*self.params, low, high))):
             return math.nan
         first = max(math.ceil(low) if math.isfinite(low) else 0, int(self.ppf(_NEGLIGIBLE)))
@@ -245,9 +185,8 @@ class Counts(Distribution):
             raise ValueError(f"the sum has {last - first} terms, more than {_MOST:.0f}; narrow it by lb= and ub=")
         k = np.arange(first, last + 1, dtype=np.float64) if last >= first else np.zeros(0)
         mass = self.pmf(k)
-        with np.errstate(all="ignore"):
-            value = float(np.sum(mass * (k if func is None else np.asarray(func(k)))))
-            return value / np.float64(mass.sum()) if conditional else value
+        value = float(np.sum(mass * np.asarray(func(k))))
+        return value / np.float64(mass.sum()) if conditional else value
 
     def _shortfall(self, p, upper):
         """`expected_shortfall` for p inside (0, 1): the count at the end of the share counts with what the share has of it."""

@@ -32,11 +32,11 @@ from numbastats._core.kinds import (
     to_host,
 )
 from numbastats._core.launch import choose_device
-from numbastats._core.options import Device, hands_on
+from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
 from numbastats._core.parallel import check_workers
 from numbastats._core.results import Table
 from numbastats.distributions import tables
-from numbastats.distributions.arguments import FitOptions, TableOptions
+from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
@@ -96,8 +96,6 @@ class Distribution:
     # Its functions of x are those of `_kernels`, or of `_at` and `_evaluate`
 
     _mean_var: Callable[..., Any]  # of the standard form
-    _shape: Callable[..., Any]  # skewness and excess kurtosis
-    _entropy: Callable[..., Any]  # of the standard form
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
     _weighted_fits: ClassVar[Callable[..., Any]]  # of a class and fixed parameters; set by `fitting`
     _linear: ClassVar[Callable[..., Any]]  # the distribution of shift + factor X; set by `composition`
@@ -285,6 +283,9 @@ class Distribution:
 
     def _evaluated(self, name, x, options):
         """One function at x, with the options of every function, of dask's arrays block by block."""
+        options = {**DEFAULTS, **options}
+        if options.get("method") == "auto":
+            del options["method"]
         lazy = any_lazy((x,))
         if self._labels is not None and not lazy:
             return self._by_labels(name, x, **options)
@@ -411,70 +412,30 @@ class Distribution:
         """
         return self._evaluated("pdf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
 
-    def logpdf(
-        self,
-        x: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ) -> Any:
+    @hands_on(pdf)
+    def logpdf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Logarithm of the density at x, -inf outside the support; the arguments of all functions of x are those of `pdf`."""
-        return self._evaluated("logpdf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+        return self._evaluated("logpdf", x, options)
 
-    def cdf(
-        self,
-        x: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ) -> Any:
+    @hands_on(pdf)
+    def cdf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Distribution function P(X <= x), with relative accuracy in the lower tail."""
-        return self._evaluated("cdf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+        return self._evaluated("cdf", x, options)
 
-    def logcdf(
-        self,
-        x: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ) -> Any:
+    @hands_on(pdf)
+    def logcdf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Logarithm of the distribution function, also where that underflows or is next to 1."""
-        return self._evaluated("logcdf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+        return self._evaluated("logcdf", x, options)
 
-    def sf(
-        self,
-        x: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ) -> Any:
+    @hands_on(pdf)
+    def sf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Survival function P(X > x), with relative accuracy in the upper tail."""
-        return self._evaluated("sf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+        return self._evaluated("sf", x, options)
 
-    def logsf(
-        self,
-        x: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ) -> Any:
+    @hands_on(pdf)
+    def logsf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Logarithm of the survival function, also where that underflows or is next to 1."""
-        return self._evaluated("logsf", x, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+        return self._evaluated("logsf", x, options)
 
     def ppf(
         self,
@@ -505,23 +466,13 @@ class Distribution:
         -------
         array or scalar
         """
-        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        return self._evaluated("ppf", u, options if method == "auto" else options | {"method": method})
+        options = dict(method=method, out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        return self._evaluated("ppf", u, options)
 
-    def isf(
-        self,
-        p: ArrayLike,
-        *,
-        method: Literal["auto", "table", "points"] = "auto",
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ) -> Any:
+    @hands_on(ppf)
+    def isf(self, p: ArrayLike, **options: Unpack[QuantileOptions]) -> Any:
         """Quantile at upper tail probability p, accurate for the smallest p; the arguments are those of `ppf`."""
-        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        return self._evaluated("isf", p, options if method == "auto" else options | {"method": method})
+        return self._evaluated("isf", p, options)
 
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
         """Ends of the interval with equal tails that holds `confidence` of the probability."""
@@ -806,16 +757,23 @@ class Distribution:
         ----------
         func : callable, optional
             Maps an array of points to values of the same shape; x itself by default. The array has `batch_shape` and a last axis
-            of nodes.
+            of nodes; of counts it is called once for each distribution of a batch, with an array of them.
         lb, ub : array_like, optional
-            Ends of the integral; all numbers by default. Put the kinks and jumps of `func` there.
+            Ends of the integral, or of the sum, to which they belong; all numbers by default. Put the kinks and jumps of `func`
+            there.
         conditional : bool
             Divide by the probability between the ends.
 
         Returns
         -------
         float64 array or scalar
-            Of `batch_shape`. Infinite where the integral of one tail diverges, NaN where those of both do with different signs.
+            Of `batch_shape`. Infinite where the integral of one tail diverges, NaN where those of both do with different signs,
+            and where a parameter is.
+
+        Raises
+        ------
+        ValueError
+            For sums of more than ten million terms, of counts.
 
         Warns
         -----
@@ -828,6 +786,10 @@ class Distribution:
         rule, which takes the singularities at the ends; relative errors of 1e-12 for smooth functions. Divergence is noticed by
         terms that do not fall down to tail probabilities of 1e-300.
 
+        For counts, the sum over all but those with tails below 1e-30, the probability of which times `func` has to be negligible.
+        For kernel densities, by Gauss and Legendre with eight nodes on 2000 parts of the support, and for up to 1000 samples on
+        the parts between the ends and the centres of their kernels, where the density has kinks.
+
         References
         ----------
         H. Takahasi, M. Mori, "Double exponential formulas for numerical integration", Publ. RIMS 9 (1974).
@@ -835,16 +797,22 @@ class Distribution:
         Examples
         --------
         >>> import numpy as np
-        >>> from numbastats.distributions import Normal
+        >>> from numbastats.distributions import Normal, Poisson
         >>> float(Normal(1.0, 2.0).expect(np.square).round(10))
         5.0
+        >>> float(Poisson(3.0).expect(np.square).round(10))
+        12.0
         """
         if self._labels is not None:
             return self._labelled(self._bare().expect(func, lb=lb, ub=ub, conditional=conditional))
-        func = func or (lambda x: x)
+        low, high = -math.inf if lb is None else real64(lb), math.inf if ub is None else real64(ub)
+        with np.errstate(all="ignore"):
+            return np.asarray(self._expectation(func or (lambda x: x), low, high, conditional))[()]
+
+    def _expectation(self, func, low, high, conditional):
+        """`expect`, from integrals of the quantiles."""
         value = np.zeros(self.batch_shape)
         mass = np.zeros(self.batch_shape)
-        low, high = -math.inf if lb is None else real64(lb), math.inf if ub is None else real64(ub)
         middle = self._kink()
         below, above = (0.5, 0.5) if middle is None else (self.cdf(middle), self.sf(middle))
         for name, first, last in (
@@ -852,12 +820,35 @@ class Distribution:
             ("isf", self.sf(high), np.minimum(self.sf(low), above)),
         ):
             width = np.maximum(last - first, 0.0)
-            with np.errstate(all="ignore"):
-                value = value + self._share(name, first, width, func)
+            value = value + self._share(name, first, width, func)
             mass = mass + width
-        with np.errstate(all="ignore"):
-            value = value / mass if conditional else value
-        return np.asarray(value)[()]
+        return value / mass if conditional else value
+
+    def _at_standard(self):
+        """The distributions of standard form, without labels."""
+        return type(self)(*self._of_standard(*self._standard()))
+
+    def _central(self, power):
+        """A central moment of the standard form, by integration."""
+        plain = self._at_standard()
+        mean = np.asarray(plain.expect())[..., None]
+        return plain.expect(lambda x: (x - mean) ** power)
+
+    def _shape(self):
+        """Skewness and excess kurtosis, by integration where a class has no formula."""
+        second = self._central(2)
+        return self._central(3) / second**1.5, self._central(4) / second**2 - 3.0
+
+    def _entropy(self):
+        """Entropy of the standard form, by integration where a class has no formula."""
+        plain = self._at_standard()
+        wide = plain._with_axis()
+
+        def surprise(x):
+            found = wide.logpdf(x)
+            return np.where(found > -math.inf, -found, 0.0)  # nodes may round to an end
+
+        return plain.expect(surprise)
 
     def _kink(self):
         """Where the density is not smooth, in units of x; None where it is."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice, is_lazy
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of
+from numbastats._core.options import Device
 from numbastats._core.slabs import cuts
 from numbastats.distributions.fitting import (
     axis_of,
@@ -41,7 +42,7 @@ def standardise(
     dim: str | None = None,
     calibration: Any = None,
     zeros: Literal["auto", "share", "centre"] | None = "auto",
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    device: Device = None,
     workers: Any = None,
 ) -> NDArray[np.float64]:
     """Normal scores of values within their own series, as of the standardised precipitation index (SPI).

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.checks import choice
 from numbastats._core.kinds import device_kind, numpy_dtype, rows_alike, to_host
+from numbastats._core.options import Device
 from numbastats._core.parallel import is_executor, threads_beside, worker_count
 from numbastats.kde import bandwidth as rules
 from numbastats.kde.bandwidth import Form
@@ -24,7 +25,6 @@ PointMethod = Literal["auto", "cells", "ep"]
 Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv", "plugin-matrix", "scv"]
 Convention = Literal["support", "std", "scipy", "sklearn"]
 Missing = Literal["raise", "omit"]
-DeviceName = Literal["auto", "cpu", "cuda"]
 Axes: TypeAlias = Sequence[ArrayLike] | ArrayLike
 BoundaryKind = Literal["reflect", "periodic", "renorm", "linear", "jones-foster"]
 Boundary: TypeAlias = Mapping[int, tuple[BoundaryKind, float | None, float | None]]
@@ -169,7 +169,7 @@ class ConditionalOptions(_KernelOptions, total=False):
 
     boundary: Boundary | None
     adaptive: Adaptive | None
-    device: DeviceName | None
+    device: Device
 
 
 class SampleOptions(ModelOptions, ConditionalOptions, total=False):

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from numbastats._core.errors import warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
 from numbastats._core.kinds import rows_alike, to_host
-from numbastats.kde.arguments import Adaptive, Boundary, Convention, DeviceName, Missing, Rule, as_samples, check_weights
+from numbastats._core.options import Device
+from numbastats.kde.arguments import Adaptive, Boundary, Convention, Missing, Rule, as_samples, check_weights
 from numbastats.kde.bandwidth import Form, near_one
 from numbastats.kde.estimator import KDE, fit_groups
 from numbastats.kde.groups import split
@@ -82,7 +83,7 @@ class KDEClassifier(Estimator):
         tail: float = 0.0,
         nan_policy: Missing = "raise",
         dtype: DTypeLike | None = None,
-        device: DeviceName | None = None,
+        device: Device = None,
         workers: Any = None,
         form: Form = "radial",
     ):

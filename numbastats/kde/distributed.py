@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice
 from numbastats._core.kinds import LAZY
 from numbastats._core.launch import choose_device, launch
+from numbastats._core.options import Device
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import in_slabs
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import (
     Axes,
-    DeviceName,
     MatrixOptions,
     as_samples,
     check_form,
@@ -202,7 +202,7 @@ def partial(
     plan: Plan | None = None,
     *,
     weights: ArrayLike | None = None,
-    device: DeviceName | None = None,
+    device: Device = None,
     workers: int | None = None,
 ) -> Any:
     """State of a share of the samples: a summary, or with a plan the integers that `combine` adds.
@@ -367,12 +367,7 @@ def combine(*states: Any) -> Any:
 
 
 def finalize(
-    state: NDArray[np.int64],
-    plan: Plan,
-    *,
-    total_weight: float | None = None,
-    device: DeviceName | None = None,
-    workers: int | None = None,
+    state: NDArray[np.int64], plan: Plan, *, total_weight: float | None = None, device: Device = None, workers: int | None = None
 ) -> NDArray[np.float64]:
     """Density of a combined state.
 

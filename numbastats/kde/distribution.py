@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from numbastats._core.broadcast import real64
 from numbastats._core.kinds import to_host
 from numbastats.distributions import Distribution
 
@@ -85,22 +83,13 @@ class KernelDensity(Distribution):
         third = np.average(z**3 + 3 * second * z * b**2, weights=w)
         return third, np.average(z**4 + 6 * second * (z * b) ** 2 + fourth * b**4, weights=w) - 3.0
 
-    def expect(
-        self,
-        func: Callable[[NDArray[np.float64]], Any] | None = None,
-        *,
-        lb: ArrayLike | None = None,
-        ub: ArrayLike | None = None,
-        conditional: bool = False,
-    ) -> Any:
-        """Expectation of a function, between two numbers; see `numbastats.distributions.Distribution.expect`.
+    def _at_standard(self):
+        return self
 
-        By Gauss and Legendre with eight nodes on 2000 parts of the support, and for up to 1000 samples on the parts between the
-        ends and the centres of their kernels, where the density has kinks.
-        """
-        low, high = self.support()
-        low = max(float(low), -math.inf if lb is None else float(real64(lb)))
-        high = min(float(high), math.inf if ub is None else float(real64(ub)))
+    def _expectation(self, func, low, high, conditional):
+        """`expect`, by Gauss and Legendre between the kinks of the density."""
+        first, last = self.support()
+        low, high = max(float(first), float(low)), min(float(last), float(high))
         if not low < high:
             return math.nan if conditional else 0.0
         edges = [np.linspace(low, high, PARTS + 1)]
@@ -109,8 +98,8 @@ class KernelDensity(Distribution):
         edges = np.unique(np.clip(np.concatenate(edges), low, high))
         x = (edges[:-1, None] + np.diff(edges)[:, None] * (0.5 + 0.5 * NODES)).reshape(-1)
         w = (np.diff(edges)[:, None] * (0.5 * WEIGHTS)).reshape(-1) * self._at("pdf", x)
-        value = np.sum(w * (x if func is None else func(x)))
-        return float(value / w.sum() if conditional else value)
+        value = np.sum(w * func(x))
+        return value / w.sum() if conditional else value
 
     def _shortfall(self, p, upper):
         ends = (self.isf if upper else self.ppf)(p).reshape(-1)
@@ -119,12 +108,7 @@ class KernelDensity(Distribution):
 
     def entropy(self) -> Any:
         """Differential entropy in nats, by quadrature as `expect`."""
-
-        def surprise(x):
-            found = self.logpdf(x)
-            return np.where(found > -math.inf, -found, 0.0)  # nodes may round to an end
-
-        return self.expect(surprise)
+        return self._entropy()
 
     def support(self) -> tuple[Any, Any]:
         """Ends of the support."""

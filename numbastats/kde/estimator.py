@@ -17,13 +17,13 @@ from numbastats._core.checks import check_dtype
 from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
 from numbastats._core.kinds import in_kind_of, is_torch, rows_alike, to_host
+from numbastats._core.options import Device
 from numbastats._core.random import normalise_rng
 from numbastats.kde.arguments import (
     Adaptive,
     Axes,
     Boundary,
     Convention,
-    DeviceName,
     GridMethod,
     Missing,
     PointMethod,
@@ -93,7 +93,7 @@ class KDE(Estimator):
         tail: float = 1e-10,
         nan_policy: Missing = "raise",
         dtype: DTypeLike | None = None,
-        device: DeviceName | None = None,
+        device: Device = None,
         workers: Any = None,
         form: Form = "radial",
     ):

@@ -16,14 +16,13 @@ from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
 from numbastats._core.launch import choose_device
-from numbastats._core.options import hands_on
+from numbastats._core.options import Device, hands_on
 from numbastats.kde.arguments import (
     POINT_METHODS,
     Adaptive,
     Axes,
     Boundary,
     Convention,
-    DeviceName,
     GridMethod,
     Missing,
     ModelOptions,
@@ -89,7 +88,7 @@ def grid(  # noqa: PLR0913
     nan_policy: Missing = "raise",
     out: Any = None,
     dtype: DTypeLike | None = None,
-    device: DeviceName | None = None,
+    device: Device = None,
     workers: Any = None,
     form: Form = "radial",
     progress: bool = False,
@@ -298,29 +297,15 @@ def grid_of(e, axes, method, derivative, out, device, like, progress=False):
     return out if apart else hand_over(result, out, kind, like)
 
 
-@names_ours
-def points(  # noqa: PLR0913
+@hands_on(grid)
+def points(
     samples: ArrayLike,
     points: ArrayLike,
     *,
-    weights: ArrayLike | None = None,
-    kernel: KernelName = "epanechnikov",
-    h: float | None = None,
-    H: ArrayLike | None = None,
-    sigma: ArrayLike | str = "cov",
-    bandwidth: Rule = "eq9",
-    bw_convention: Convention = "support",
     method: PointMethod = "auto",
-    boundary: Boundary | None = None,
-    adaptive: Adaptive | None = None,
-    tail: float = 1e-10,
-    nan_policy: Missing = "raise",
     log: bool = False,
     out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceName | None = None,
-    workers: Any = None,
-    form: Form = "radial",
+    **options: Unpack[SampleOptions],
 ) -> Any:
     """Kernel density at listed points, any number of dimensions.
 
@@ -361,22 +346,8 @@ def points(  # noqa: PLR0913
     >>> bool(0.1 < ns.kde.points(x, [[0.0, 0.0]])[0] < 1 / (2 * np.pi))
     True
     """
-    options = dict(
-        kernel=kernel,
-        h=h,
-        H=H,
-        sigma=sigma,
-        bandwidth=bandwidth,
-        bw_convention=bw_convention,
-        tail=tail,
-        nan_policy=nan_policy,
-        dtype=dtype,
-        workers=workers,
-        boundary=boundary,
-        adaptive=adaptive,
-        form=form,
-    )
-    return points_of(estimate(samples, weights, options), points, method, log, out, device, samples)
+    device = options.pop("device", None)
+    return points_of(estimate(samples, options.pop("weights", None), options), points, method, log, out, device, samples)
 
 
 def points_of(e, points, method, log, out, device, like):

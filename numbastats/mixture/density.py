@@ -11,7 +11,7 @@ from numbastats._core.elementwise import elementwise
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
 from numbastats.mixture import kernels
-from numbastats.mixture.families import count_base, poisson_base
+from numbastats.mixture.families import CODES, count_base, poisson_base
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
@@ -119,7 +119,7 @@ def _by_value(family, par):
     if family.latent or family.discrete or far_apart(family, par) or _scale(family, used) != 1.0:
         return None
     base, numbers, P = _tables(family, used.tobytes())
-    return [np.int64(code) for code in (kernels.TRANSFORMS.index(family.transform), base, family.closed)], numbers, P
+    return [np.int64(code) for code in (CODES.index(family.transform), base, family.closed)], numbers, P
 
 
 def largest(rows):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.elementwise import any_lazy
 from numbastats._core.kinds import LAZY
+from numbastats._core.options import Device
 from numbastats.mixture.arguments import mixture_of, parts_of, sums_of, weighted_values
 from numbastats.mixture.density import far_apart, scores
 from numbastats.mixture.engine import pairwise_sum
@@ -34,7 +35,7 @@ def partial_stats(
     *,
     family: str | tuple[str, float] | None = None,
     sample_weight: ArrayLike | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    device: Device = None,
     workers: int | None = None,
 ) -> NDArray:
     """Sums of the E-step over a piece of the data.

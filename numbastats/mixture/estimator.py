@@ -14,6 +14,7 @@ from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import device_kind, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device
+from numbastats._core.options import Device
 from numbastats.mixture.arguments import Seed, column, draw_count
 from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.families import family_of
@@ -76,7 +77,7 @@ class Mixture(MixtureDistribution, Estimator):
         criterion: Literal["bic", "aic", "icl"] = "bic",
         se: bool = False,
         rng: Seed = None,
-        device: Literal["auto", "cpu", "cuda"] | None = None,
+        device: Device = None,
         workers: int | Executor | None = None,
         equal: str | Sequence[str] | None = None,
         fixed_weights: ArrayLike | None = None,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
+from numbastats.scalar import transforms
 
 __all__ = [
+    "CODES",
     "FAMILIES",
     "Family",
     "Name",
@@ -45,58 +47,8 @@ Name: TypeAlias = Literal[
 ]  # the type checker takes no words from FAMILIES
 
 
-class Transform(NamedTuple):
-    """y = g(x) with a constant c: functions of (x, c) or (y, c), and of c alone."""
-
-    centre: str  # what the mean of y is called
-    forward: Callable
-    backward: Callable
-    log_forward: Callable  # also where g(x) over- or underflows
-    jacobian: Callable  # (j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y
-    degree: Callable = lambda c: 1.0
-
-
-_LOG_2 = math.log(2.0)
-TRANSFORMS = {
-    "identity": Transform("mean", lambda x, c: x, lambda y, c: y, lambda x, c: np.log(x), lambda c: (0.0, 0.0, 0.0)),
-    "log": Transform(
-        "mean_log", lambda x, c: np.log(x), lambda y, c: np.exp(y), lambda x, c: np.log(np.log(x)), lambda c: (0.0, 0.0, -1.0)
-    ),
-    "reciprocal": Transform(
-        "mean_reciprocal", lambda x, c: 1.0 / x, lambda y, c: 1.0 / y, lambda x, c: -np.log(x), lambda c: (0.0, 2.0, 0.0)
-    ),
-    "half_square": Transform(
-        "mean_half_square",
-        lambda x, c: 0.5 * x * x,
-        lambda y, c: np.sqrt(2.0 * y),
-        lambda x, c: 2.0 * np.log(x) - _LOG_2,
-        lambda c: (0.5 * _LOG_2, 0.5, 0.0),
-        lambda c: 2.0,
-    ),
-    "square": Transform(
-        "mean_square",
-        lambda x, c: x * x,
-        lambda y, c: np.sqrt(y),
-        lambda x, c: 2.0 * np.log(x),
-        lambda c: (_LOG_2, 0.5, 0.0),
-        lambda c: 2.0,
-    ),
-    "power": Transform(
-        "mean_power",
-        lambda x, c: x**c,
-        lambda y, c: y ** (1.0 / c),
-        lambda x, c: c * np.log(x),
-        lambda c: (math.log(c), 1.0 - 1.0 / c, 0.0),
-        lambda c: c,
-    ),
-    "log_ratio": Transform(
-        "mean_log_ratio",
-        lambda x, c: np.log1p((x - c) / c),
-        lambda y, c: c * np.exp(y),
-        lambda x, c: np.log(np.log1p((x - c) / c)),
-        lambda c: (-math.log(c), 0.0, -1.0),
-    ),
-}
+TRANSFORMS = {name: transform.on_arrays() for name, transform in transforms.TRANSFORMS.items()}
+CODES = tuple(TRANSFORMS)  # a kernel knows a transform by its place
 
 
 @dataclasses.dataclass(frozen=True)

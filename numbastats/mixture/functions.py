@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,6 +9,7 @@ from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
+from numbastats._core.options import Device
 from numbastats._core.slabs import SLAB, cuts
 from numbastats.mixture import density
 from numbastats.mixture.arguments import mixture_of, values_of
@@ -65,7 +64,7 @@ def logpdf(
     params: ArrayLike | None = None,
     *,
     family: str | tuple[str, float] | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    device: Device = None,
     workers: int | None = None,
 ) -> NDArray:
     """Logarithm of the mixture density.
@@ -125,7 +124,7 @@ def pdf(
     params: ArrayLike | None = None,
     *,
     family: str | tuple[str, float] | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    device: Device = None,
     workers: int | None = None,
 ) -> NDArray:
     """Mixture density: the exponential of `logpdf`.
@@ -173,7 +172,7 @@ def responsibilities(
     params: ArrayLike | None = None,
     *,
     family: str | tuple[str, float] | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    device: Device = None,
     workers: int | None = None,
 ) -> NDArray:
     """Posterior probabilities of the components.

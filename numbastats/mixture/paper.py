@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from numbastats._core.options import Device
 from numbastats._core.status import FITTED
 from numbastats.mixture.arguments import one_number
 from numbastats.mixture.fitting import fit_many
@@ -28,7 +28,7 @@ def bulkem(
     use_gpu: bool | None = None,
     *,
     rng: int | np.random.SeedSequence | np.random.Generator | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
+    device: Device = None,
     workers: int | Executor | None = None,
 ) -> list[dict]:
     """Inverse Gaussian mixtures by the EM algorithm of the R package bulkem.

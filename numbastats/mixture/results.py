@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import index_of
 from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
+from numbastats._core.options import Device
 from numbastats._core.results import Result, Table, dataset
 from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
@@ -153,7 +154,7 @@ class MixtureDistribution(_Pickled):
         """Where and by how many threads a density is computed."""
         return dict(device=device, workers=workers)
 
-    def pdf(self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None) -> NDArray:
+    def pdf(self, x: ArrayLike, *, device: Device = None, workers: int | None = None) -> NDArray:
         """Density of the fitted mixture, as `mixture.pdf`; for counts the probability.
 
         Parameters
@@ -184,9 +185,7 @@ class MixtureDistribution(_Pickled):
         """
         return self._of("pdf", x, **self._place(device, workers))
 
-    def logpdf(
-        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
-    ) -> NDArray:
+    def logpdf(self, x: ArrayLike, *, device: Device = None, workers: int | None = None) -> NDArray:
         """Logarithm of the density, as `mixture.logpdf`.
 
         Parameters
@@ -367,9 +366,7 @@ class _Classified:
 
     _of: Any
 
-    def predict_proba(
-        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
-    ) -> NDArray:
+    def predict_proba(self, x: ArrayLike, *, device: Device = None, workers: int | None = None) -> NDArray:
         """Posterior probabilities of the components, as `mixture.responsibilities`.
 
         Parameters
@@ -385,9 +382,7 @@ class _Classified:
         """
         return self._of("responsibilities", x, device=device, workers=workers)
 
-    def predict(
-        self, x: ArrayLike, *, device: Literal["auto", "cpu", "cuda"] | None = None, workers: int | None = None
-    ) -> NDArray:
+    def predict(self, x: ArrayLike, *, device: Device = None, workers: int | None = None) -> NDArray:
         """Most probable component of every value.
 
         Parameters

@@ -7,7 +7,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -17,7 +17,7 @@ from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import check_dtype
 from numbastats._core.elementwise import any_lazy, in_blocks, in_float32
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
-from numbastats._core.options import Device
+from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
 from numbastats._core.parallel import is_executor
 from numbastats.quantile import archive, arguments, engine
 from numbastats.quantile.arguments import float_type, given_dtype
@@ -319,24 +319,21 @@ class QuantileTable:
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
-    def _options(self, values, out, dtype, device, workers, stream):
+    def _options(self, values, given):
         """Options of a call for `engine.evaluate`."""
-        return dict(
-            out=out,
-            dtype=float_type(values, dtype, self._table.param_dtype),
-            device=self.device if device is None else device,
-            workers=self.workers if workers is None else workers,
-            stream=stream,
-        )
+        options = DEFAULTS | given
+        own = {name: getattr(self, name) for name in ("device", "workers") if options[name] is None}
+        return options | own | {"dtype": float_type(values, options["dtype"], self._table.param_dtype)}
 
-    def _blocks(self, method, u, device, options):
+    def _blocks(self, method, u, given):
         """A quantile of a dask array."""
         if self.shape:
             raise TypeError(
                 f"the values are a dask array, and the table has parameters of shape {self.shape}; pass x.compute(), or a "
                 "table of one set of parameters"
             )
-        return in_blocks(functools.partial(_block, self, method, device), ("u",), (u,), options)
+        options = DEFAULTS | given
+        return in_blocks(functools.partial(_block, self, method, options["device"]), ("u",), (u,), options)
 
     def ppf(
         self,
@@ -369,21 +366,14 @@ class QuantileTable:
         TypeError
             For inputs that are not real numbers of single or double precision.
         """
+        options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if any_lazy((u,)):
-            return self._blocks("ppf", u, device, dict(out=out, dtype=dtype, workers=workers, stream=stream))
-        options = self._options((u,), out, dtype, device, workers, stream)
+            return self._blocks("ppf", u, options)
+        options = self._options((u,), options)
         return engine.evaluate(self._table, "uniform", ("u",), (u,), lambda d: self._table.header(d, False), options, 1.6)
 
-    def isf(
-        self,
-        p: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ):
+    @hands_on(ppf)
+    def isf(self, p: ArrayLike, **options: Unpack[ArrayOptions]):
         """Quantile at upper tail probability p; keeps its relative accuracy for small p.
 
         Parameters
@@ -402,22 +392,12 @@ class QuantileTable:
             As `ppf`.
         """
         if any_lazy((p,)):
-            return self._blocks("isf", p, device, dict(out=out, dtype=dtype, workers=workers, stream=stream))
-        options = self._options((p,), out, dtype, device, workers, stream)
-        return engine.evaluate(self._table, "uniform", ("p",), (p,), lambda d: self._table.header(d, True), options, 1.6)
+            return self._blocks("isf", p, options)
+        given = self._options((p,), options)
+        return engine.evaluate(self._table, "uniform", ("p",), (p,), lambda d: self._table.header(d, True), given, 1.6)
 
-    def ppf2(
-        self,
-        side: ArrayLike,
-        y: ArrayLike,
-        t: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ):
+    @hands_on(ppf)
+    def ppf2(self, side: ArrayLike, y: ArrayLike, t: ArrayLike, **options: Unpack[ArrayOptions]):
         """Quantile from an accurate pair: what a base variable with known tails gives.
 
         Parameters
@@ -438,19 +418,11 @@ class QuantileTable:
         TypeError, ValueError
             As `ppf`.
         """
-        options = self._options((side, y, t), out, dtype, device, workers, stream)
-        return engine.evaluate(self._table, "share", ("side", "y", "t"), (side, y, t), self._table.shares, options, 1.6)
+        given = self._options((side, y, t), options)
+        return engine.evaluate(self._table, "share", ("side", "y", "t"), (side, y, t), self._table.shares, given, 1.6)
 
-    def transform(
-        self,
-        b: ArrayLike,
-        *,
-        out: Any = None,
-        dtype: DTypeLike | None = None,
-        device: Device = None,
-        workers: Any = None,
-        stream: Any = None,
-    ):
+    @hands_on(ppf)
+    def transform(self, b: ArrayLike, **options: Unpack[ArrayOptions]):
         """Map values of the base distribution to this distribution, increasing: ``F^-1(G(b))``.
 
         Parameters
@@ -471,11 +443,11 @@ class QuantileTable:
             As `ppf`.
         """
         if any_lazy((b,)):
-            return self._blocks("transform", b, device, dict(out=out, dtype=dtype, workers=workers, stream=stream))
-        options = self._options((b,), out, dtype, device, workers, stream)
+            return self._blocks("transform", b, options)
+        given = self._options((b,), options)
         if self._table.indirect:
-            return engine.through_probabilities(self._table, b, options)
-        return engine.map_base(self._table, b, options)
+            return engine.through_probabilities(self._table, b, given)
+        return engine.map_base(self._table, b, given)
 
     @names_ours
     def rvs(

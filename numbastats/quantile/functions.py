@@ -14,9 +14,8 @@ import numbastats.random as random
 from numbastats._core.broadcast import NAME, as_host, dtype_of, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
-from numbastats._core.errors import names_ours
 from numbastats._core.kinds import copied, device_kind, is_torch, share_memory
-from numbastats._core.options import ArrayOptions, Device, NumberOptions
+from numbastats._core.options import DEFAULTS, ArrayOptions, Device, NumberOptions, hands_on
 from numbastats.quantile import kernels, paper
 from numbastats.quantile.arguments import ArrayQuantiles, Edges, Method, NumberQuantiles, Tail, check_base
 from numbastats.quantile.construction import normal_density
@@ -160,15 +159,8 @@ def norm_from_exponential(v: float, **options: Unpack[NumberOptions]) -> float: 
 def norm_from_exponential(v: NDArray[Any], **options: Unpack[ArrayOptions]) -> NDArray[Any]: ...
 @overload
 def norm_from_exponential(v: ArrayLike, **options: Unpack[ArrayOptions]) -> Any: ...
-def norm_from_exponential(
-    v: ArrayLike,
-    *,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
-):
+@hands_on(ndtri)
+def norm_from_exponential(v: ArrayLike, **options: Unpack[ArrayOptions]):
     """Magnitude of a normal variate from an exponential variate.
 
     Parameters
@@ -202,17 +194,7 @@ def norm_from_exponential(
     >>> float(ns.quantile.norm_from_exponential(-np.log(2 * 0.025)).round(6))
     1.959964
     """
-    return elementwise(
-        lambda d: kernels.FROM_EXPONENTIAL,
-        ("v",),
-        (v,),
-        out=out,
-        dtype=dtype,
-        device=device,
-        workers=workers,
-        stream=stream,
-        cost=1.0,
-    )
+    return elementwise(lambda d: kernels.FROM_EXPONENTIAL, ("v",), (v,), cost=1.0, **options)
 
 
 def antithetic(
@@ -275,17 +257,13 @@ def antithetic(
     )
 
 
-@names_ours
+@hands_on(random.normal)
 def standard_normal(
     size: int | tuple[int, ...] | None = None,
     *,
     rng: Any = None,
     method: Literal["fast"] = "fast",
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    **options: Unpack[ArrayOptions],
 ):
     """Standard normal draws; the same as `numbastats.random.normal` with loc 0 and scale 1.
 
@@ -317,7 +295,7 @@ def standard_normal(
     True
     """
     choice("method", method, ("fast",))
-    return random.normal(0.0, 1.0, size, rng=rng, dtype=dtype, out=out, device=device, workers=workers, stream=stream)
+    return random.normal(0.0, 1.0, size, rng=rng, **options)
 
 
 @functools.cache
@@ -339,17 +317,8 @@ def _signed(samples):
     return samples if dtype is None or dtype.kind == "f" else samples.astype(np.float64)
 
 
-def recycle(
-    samples: ArrayLike,
-    base: Any,
-    target: Any,
-    *,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
-):
+@hands_on(ndtri)
+def recycle(samples: ArrayLike, base: Any, target: Any, **options: Unpack[ArrayOptions]):
     """Map samples of one distribution to another by ``F^-1(G(x))``, increasing: ranks, copulas and low discrepancy are kept.
 
     Parameters
@@ -401,7 +370,6 @@ def recycle(
     >>> bool((np.argsort(x, axis=0) == np.argsort(z, axis=0)).all())
     True
     """
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
     base = check_base(base)
     if isinstance(target, str):
         choice("target", target, ("normal", "gaussian"))
@@ -424,8 +392,8 @@ def recycle(
             )
         table = targets[0]._columns(targets, base)
         if any_lazy((samples,)):
-            work = functools.partial(_columns_of_block, table, device)
-            return in_blocks(work, ("samples",), (_with_whole_rows(samples),), options)
+            work = functools.partial(_columns_of_block, table, options.get("device"))
+            return in_blocks(work, ("samples",), (_with_whole_rows(samples),), DEFAULTS | options)
         return table.transform(samples, **options)
     return target._rebased(base).transform(samples, **options)
 

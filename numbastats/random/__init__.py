@@ -55,7 +55,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -63,6 +63,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from numbastats._core.elementwise import Draws, draw
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import comparable
+from numbastats._core.options import Device, DrawOptions, hands_on
 from numbastats._core.random import Purpose, key_words, normalise_rng
 from numbastats.random import kernels
 
@@ -91,9 +92,14 @@ __all__ = [
     "weibull",
 ]
 
-Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 Size: TypeAlias = int | Sequence[int] | None
 RNG: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+
+
+class Options(DrawOptions, total=False):
+    """Options of draws."""
+
+    rng: RNG
 
 
 def __dir__():
@@ -231,7 +237,7 @@ def uniform(
     offset: int = 0,
     dtype: DTypeLike | None = None,
     out: Any = None,
-    device: Device | None = None,
+    device: Device = None,
     workers: Any = None,
     stream: Any = None,
     like: Any = None,
@@ -273,21 +279,8 @@ def uniform(
     return draw(_UNIFORM, (low, high), size, rng, dtype, out, device, workers, stream, offset, like)
 
 
-@names_ours
-def normal(
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def normal(loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: Size = None, **options: Unpack[Options]) -> Any:
     """Normal draws by inversion.
 
     Parameters
@@ -325,23 +318,11 @@ def normal(
     >>> abs(x.mean(axis=0)).round(1)
     array([  0., 100.])
     """
-    return draw(_NORMAL, (loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_NORMAL, (loc, scale), size, **options)
 
 
-@names_ours
-def exponential(
-    scale: ArrayLike = 1.0,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def exponential(scale: ArrayLike = 1.0, size: Size = None, **options: Unpack[Options]) -> Any:
     """Exponential draws by inversion.
 
     Parameters
@@ -370,24 +351,11 @@ def exponential(
     >>> float(ns.random.exponential(2.0, 100_000, rng=5).mean().round(1))
     2.0
     """
-    return draw(_EXPONENTIAL, (scale,), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_EXPONENTIAL, (scale,), size, **options)
 
 
-@names_ours
-def gamma(
-    shape: ArrayLike,
-    scale: ArrayLike = 1.0,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def gamma(shape: ArrayLike, scale: ArrayLike = 1.0, size: Size = None, **options: Unpack[Options]) -> Any:
     """Gamma draws by rejection from a squeezed normal.
 
     Parameters
@@ -419,25 +387,12 @@ def gamma(
     >>> float(ns.random.gamma(3.0, 2.0, 100_000, rng=5).mean().round(1))
     6.0
     """
-    return draw(_GAMMA, (shape, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_GAMMA, (shape, scale), size, **options)
 
 
-@names_ours
-def truncnorm(  # noqa: PLR0913
-    mu: ArrayLike,
-    sigma: ArrayLike,
-    lo: ArrayLike,
-    hi: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
+@hands_on(uniform)
+def truncnorm(
+    mu: ArrayLike, sigma: ArrayLike, lo: ArrayLike, hi: ArrayLike, size: Size = None, **options: Unpack[Options]
 ) -> Any:
     """Draws from a normal distribution restricted to an interval, by inversion.
 
@@ -474,24 +429,11 @@ def truncnorm(  # noqa: PLR0913
     >>> bool((x >= 8).all()), float(x.mean().round(1))
     (True, 8.1)
     """
-    return draw(_TRUNCNORM, (mu, sigma, lo, hi), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_TRUNCNORM, (mu, sigma, lo, hi), size, **options)
 
 
-@names_ours
-def beta(
-    a: ArrayLike,
-    b: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def beta(a: ArrayLike, b: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Beta draws by rejection in the logarithm of the odds.
 
     Parameters
@@ -529,24 +471,11 @@ def beta(
     >>> float(ns.random.beta(2.0, 3.0, 100_000, rng=5).mean().round(1))
     0.4
     """
-    return draw(_BETA, (a, b), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_BETA, (a, b), size, **options)
 
 
-@names_ours
-def wald(
-    mean: ArrayLike,
-    scale: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def wald(mean: ArrayLike, scale: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Inverse Gaussian draws by a transformation with two roots.
 
     Parameters
@@ -584,24 +513,11 @@ def wald(
     >>> float(ns.random.wald(3.0, 2.0, 100_000, rng=5).mean().round(1))
     3.0
     """
-    return draw(_WALD, (mean, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_WALD, (mean, scale), size, **options)
 
 
-@names_ours
-def polya_gamma(
-    b: ArrayLike,
-    c: ArrayLike = 0.0,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def polya_gamma(b: ArrayLike, c: ArrayLike = 0.0, size: Size = None, **options: Unpack[Options]) -> Any:
     """Polya-Gamma draws PG(b, c), exactly below b = 170.
 
     Parameters
@@ -651,23 +567,11 @@ def polya_gamma(
     >>> x.mean(axis=0).round(1)  # 1/2 and tanh(3/2)/3
     array([0.5, 0.3])
     """
-    return draw(_POLYA_GAMMA, (b, c), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_POLYA_GAMMA, (b, c), size, **options)
 
 
-@names_ours
-def poisson(
-    lam: ArrayLike = 1.0,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def poisson(lam: ArrayLike = 1.0, size: Size = None, **options: Unpack[Options]) -> Any:
     """Poisson draws, exactly: by inversion below a mean of 10, by rejection from there on.
 
     Parameters
@@ -702,24 +606,11 @@ def poisson(
     >>> float(ns.random.poisson(3.0, 100_000, rng=5).mean().round(1))
     3.0
     """
-    return draw(_POISSON, (lam,), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_POISSON, (lam,), size, **options)
 
 
-@names_ours
-def binomial(
-    n: ArrayLike,
-    p: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def binomial(n: ArrayLike, p: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Binomial draws, exactly: by inversion below a mean of 10, by rejection from there on.
 
     Parameters
@@ -760,24 +651,11 @@ def binomial(
     >>> float(ns.random.binomial(100, 0.3, 100_000, rng=5).mean().round(1))
     30.0
     """
-    return draw(_BINOMIAL, (n, p), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_BINOMIAL, (n, p), size, **options)
 
 
-@names_ours
-def negative_binomial(
-    n: ArrayLike,
-    p: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def negative_binomial(n: ArrayLike, p: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Negative binomial draws: Poisson with a gamma distributed mean.
 
     Parameters
@@ -813,23 +691,11 @@ def negative_binomial(
     >>> float(ns.random.negative_binomial(3.0, 0.6, 100_000, rng=5).mean().round(1))
     2.0
     """
-    return draw(_NEGATIVE_BINOMIAL, (n, p), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_NEGATIVE_BINOMIAL, (n, p), size, **options)
 
 
-@names_ours
-def geometric(
-    p: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def geometric(p: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Geometric draws by inversion.
 
     Parameters
@@ -863,23 +729,11 @@ def geometric(
     >>> float(ns.random.geometric(0.4, 100_000, rng=5).mean().round(1))
     2.5
     """
-    return draw(_GEOMETRIC, (p,), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_GEOMETRIC, (p,), size, **options)
 
 
-@names_ours
-def weibull(
-    a: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def weibull(a: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Weibull draws by inversion.
 
     Parameters
@@ -907,23 +761,11 @@ def weibull(
     >>> float(ns.random.weibull(2.0, 100_000, rng=5).mean().round(1))
     0.9
     """
-    return draw(_WEIBULL, (a,), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_WEIBULL, (a,), size, **options)
 
 
-@names_ours
-def pareto(
-    a: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def pareto(a: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Pareto draws of the second kind (Lomax), from 0 on, by inversion.
 
     Parameters
@@ -951,23 +793,11 @@ def pareto(
     >>> float(ns.random.pareto(3.0, 100_000, rng=5).mean().round(1))
     0.5
     """
-    return draw(_PARETO, (a,), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_PARETO, (a,), size, **options)
 
 
-@names_ours
-def standard_t(
-    df: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def standard_t(df: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Draws of Student's t distribution by a polar transformation.
 
     Parameters
@@ -1003,23 +833,11 @@ def standard_t(
     >>> float(abs(ns.random.standard_t(5.0, 100_000, rng=5)).mean().round(1))
     0.9
     """
-    return draw(_STANDARD_T, (df,), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_STANDARD_T, (df,), size, **options)
 
 
-@names_ours
-def chisquare(
-    df: ArrayLike,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def chisquare(df: ArrayLike, size: Size = None, **options: Unpack[Options]) -> Any:
     """Chi-squared draws by rejection in the logarithm.
 
     Parameters
@@ -1055,24 +873,11 @@ def chisquare(
     >>> float(ns.random.chisquare(3.0, 100_000, rng=5).mean().round(1))
     3.0
     """
-    return draw(_CHISQUARE, (df,), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_CHISQUARE, (df,), size, **options)
 
 
-@names_ours
-def laplace(
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def laplace(loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: Size = None, **options: Unpack[Options]) -> Any:
     """Laplace draws by inversion.
 
     Parameters
@@ -1104,24 +909,11 @@ def laplace(
     >>> float(ns.random.laplace(3.0, 2.0, 100_000, rng=5).mean().round(1))
     3.0
     """
-    return draw(_LAPLACE, (loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_LAPLACE, (loc, scale), size, **options)
 
 
-@names_ours
-def logistic(
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def logistic(loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: Size = None, **options: Unpack[Options]) -> Any:
     """Logistic draws by inversion.
 
     Parameters
@@ -1154,24 +946,11 @@ def logistic(
     >>> float(ns.random.logistic(3.0, 2.0, 100_000, rng=5).mean().round(1))
     3.0
     """
-    return draw(_LOGISTIC, (loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_LOGISTIC, (loc, scale), size, **options)
 
 
-@names_ours
-def gumbel(
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    size: Size = None,
-    *,
-    rng: RNG = None,
-    offset: int = 0,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device | None = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
-) -> Any:
+@hands_on(uniform)
+def gumbel(loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: Size = None, **options: Unpack[Options]) -> Any:
     """Gumbel draws (of largest values) by inversion.
 
     Parameters
@@ -1199,7 +978,7 @@ def gumbel(
     >>> float(ns.random.gumbel(3.0, 3.0, 100_000, rng=5).mean().round(1))
     4.7
     """
-    return draw(_GUMBEL, (loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(_GUMBEL, (loc, scale), size, **options)
 
 
 student_t, inverse_gaussian = standard_t, wald

@@ -14,7 +14,7 @@ from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.options import ArrayOptions, Device, NumberOptions
-from numbastats.stable.parameterisations import LOWEST, NEAR_1, converted
+from numbastats.stable.parameterisations import LOWEST, NEAR_1, Form, converted, form_of
 
 ARGUMENTS = ("x", "alpha", "beta", "loc", "scale")
 NAMES = ARGUMENTS[1:]
@@ -62,13 +62,6 @@ class PassOptions(NumberOptions, total=False):
     dtype: DTypeLike | None
 
 
-class DrawOptions(ArrayOptions, total=False):
-    """Options of `rvs` of a distribution."""
-
-    offset: int
-    like: Any
-
-
 class NumberPoints(NumberOptions, total=False):
     """Options of the functions of x with which the result for numbers is a float."""
 
@@ -106,17 +99,6 @@ class AnyQuantiles(QuantileOptions, total=False):
     param: Param
 
 
-def is_s1(param):
-    """Whether the parameterisation is S1; ValueError where it is neither."""
-    return choice("param", param, ("S0", "S1")) == "S1"
-
-
-def check_points(param, method):
-    """ValueError for an unknown parameterisation or method."""
-    is_s1(param)
-    choice("method", method, METHODS)
-
-
 def refuse_table(alpha, beta):
     """ValueError: no table holds the points."""
     raise ValueError(
@@ -147,13 +129,25 @@ def check_regular(alpha, beta, scale):
 # --- inference ---------------------------------------------------------------------------------------------------------
 
 
-class GoodnessOptions(TypedDict, total=False):
-    """Options of `fit` that `goodness` has."""
+class CommonOptions(TypedDict, total=False):
+    """Options of all that fits."""
 
     fixed: Mapping[str, float] | None
+    nan_policy: NanPolicy
+
+
+class SimpleOptions(CommonOptions, total=False):
+    """Options of `fit` that fits by one of the simple methods have."""
+
+    weights: ArrayLike | None
+    param: Param
+
+
+class GoodnessOptions(CommonOptions, total=False):
+    """Options of `fit` that `goodness` has."""
+
     bounds: Mapping[str, Sequence[float]] | None
     param: Param
-    nan_policy: NanPolicy
     device: Device
 
 
@@ -164,16 +158,14 @@ class ProfileOptions(GoodnessOptions, total=False):
     workers: Any
 
 
-class ManyOptions(TypedDict, total=False):
+class ManyOptions(CommonOptions, total=False):
     """Options of `fit` that `fit_many` has."""
 
     start: ArrayLike | None
-    fixed: Mapping[str, float] | None
     bounds: Mapping[str, Sequence[float]] | None
     weights: ArrayLike | None
     se: Information
     profile: bool
-    nan_policy: NanPolicy
     callback: Callable[[int, NDArray[np.float64], float], Any] | None
     device: Device
 
@@ -225,8 +217,8 @@ class Problem:
     x, y : arrays
     w : array or None
         Weights over `share`, their mean: tolerances are those of weights of mean 1.
-    form : str
-        Parameterisation of the search: S1 where a location is known there, else S0.
+    form : Form
+        Of the search: S1 where a location is known there, else S0.
     known, held : dict
         Fixed parameters by name, as given, and for y.
     start : array or None
@@ -246,7 +238,7 @@ class Problem:
     share: float
     centre: float
     unit: float
-    form: str
+    form: Form
     known: dict
     held: dict
     start: np.ndarray | None
@@ -259,7 +251,7 @@ def problem_of(
 ):
     """The `Problem` of a call of `fit`."""
     choice("method", method, FIT_METHODS)
-    is_s1(param)
+    form_of(param)
     choice("se", se, INFORMATION)
     if callback is not None and method not in ("ml", "grid"):
         raise ValueError(f"method={method!r} has no iterations for a callback; use 'ml' or 'grid', or callback=None")
@@ -267,9 +259,9 @@ def problem_of(
     limits = shape_bounds(bounds, known)
     known = {name: low for name, (low, high) in zip(NAMES, limits, strict=False) if low == high} | known
     x, w, centre, unit = observations(x, weights, nan_policy)
-    form = "S1" if param == "S1" and "loc" in known and known.get("beta") != 0.0 else "S0"
+    form = Form.S1 if param == "S1" and "loc" in known and known.get("beta") != 0.0 else Form.S0
     (low, high), _ = limits
-    if form == "S1" and (method == "grid" or low == high == 1.0 or 1.0 - NEAR_1 < low < high < 1.0 + NEAR_1):
+    if form is Form.S1 and (method == "grid" or low == high == 1.0 or 1.0 - NEAR_1 < low < high < 1.0 + NEAR_1):
         raise ValueError("a fixed loc in S1 needs another method than 'grid', and alpha other than 1; or fix loc in S0")
     with np.errstate(over="ignore"):
         y = (x - centre) / unit
@@ -286,7 +278,7 @@ def problem_of(
         held["loc"] = (held["loc"] - centre) / unit
     if "scale" in held:
         held["scale"] = held["scale"] / unit
-    start = _start(start, "S0" if param == "S1" and form == "S0" else None, centre, unit, held)
+    start = _start(start, Form.S0 if param == "S1" and form is Form.S0 else None, centre, unit, held)
     free = [i for i, name in enumerate(NAMES) if name not in known]
     return Problem(method, param, se, x, y, w, share, centre, unit, form, known, held, start, limits, free)
 
@@ -384,7 +376,7 @@ def shape_bounds(bounds, known):
 def check_many(method, param, options):
     """The checks of `fit` that do not depend on the data."""
     choice("method", method, FIT_METHODS)
-    is_s1(param)
+    form_of(param)
     choice("se", options.get("se", "expected"), INFORMATION)
     choice("nan_policy", options.get("nan_policy", "raise"), NAN_POLICIES)
     shape_bounds(options.get("bounds"), fixed_values(options.get("fixed")))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats.stable.engine import log_density
-from numbastats.stable.parameterisations import CUSP, cusp_scale, in_domain
+from numbastats.stable.parameterisations import CUSP, Form, cusp_scale, in_domain
 
 _CENTRAL = ((-3, -1 / 60), (-2, 3 / 20), (-1, -3 / 4), (1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
 _FORWARD = ((0, -147 / 60), (1, 6.0), (2, -7.5), (3, 20 / 3), (4, -3.75), (5, 1.2), (6, -1 / 6))
 
 
-def scores(x, a, b, m, s, param, one, options, dtype):
+def scores(x, a, b, m, s, form, one, options, dtype):
     """Derivatives by alpha, beta, loc and scale on a last axis, for arrays of one shape; `one`: all share alpha and beta."""
     result = np.empty((*x.shape, 4), dtype)
     if not x.size:
@@ -22,43 +22,43 @@ def scores(x, a, b, m, s, param, one, options, dtype):
     with np.errstate(all="ignore"):
         for some, by in ((inside & cusp, score_at_cusp), (inside & ~cusp, score_in_s0)):
             if some.any():
-                result[some] = by(*(v[some] for v in (x, a, b, m, s)), param, one, options)
+                result[some] = by(*(v[some] for v in (x, a, b, m, s)), form, one, options)
     result[np.isnan(result[..., 2])] = np.nan  # outside the support
     return result
 
 
-def score_in_s0(x, a, b, m, s, param, one, options):
+def score_in_s0(x, a, b, m, s, form, one, options):
     """By differences in S0, in which the distribution is continuous; then by the chain rule."""
     z = (x - m) / s
     t = -1.0 / np.tan(0.5 * np.pi * (a - 1.0))  # tan(pi a/2), to rounding also next to alpha = 1
     bent = a == 1.0
     turn = (2.0 / np.pi) * np.log(s)  # what t is to S1 at alpha = 1
-    z0 = z - b * np.where(bent, turn, t) if param == "S1" else z
+    z0 = z - b * np.where(bent, turn, t) if form is Form.S1 else z
 
     def at(aa, bb, zz):
         return log_density(zz, *((aa[0], bb[0]) if one else (aa, bb)), **options)
 
     by_alpha, by_beta, slope = _differences(at, a, b, z0, 4e-3 * local_length(a, b, z0, None))
-    if param == "S1":  # z0 moves with alpha and beta; at alpha = 1 and beta other than 0 it jumps
+    if form is Form.S1:  # z0 moves with alpha and beta; at alpha = 1 and beta other than 0 it jumps
         by_alpha = np.where(b == 0.0, by_alpha, by_alpha - slope * b * np.where(bent, np.nan, 0.5 * np.pi * (1.0 + t * t)))
         by_beta = by_beta - slope * np.where(bent, turn, t)
         z = z + np.where(bent, b * (2.0 / np.pi), 0.0)
     return np.stack([by_alpha, by_beta, -slope / s, -(slope * z + 1.0) / s], axis=-1)
 
 
-def score_at_cusp(x, a, b, m, s, param, one, options):
+def score_at_cusp(x, a, b, m, s, form, one, options):
     """By differences in S1, where the cusp stays, with steps that go with the distance to it; then by the chain rule."""
     t = np.tan(0.5 * np.pi * a)
     z = (x - m) / s
-    x1 = z + b * t if param == "S0" else z
+    x1 = z + b * t if form is Form.S0 else z
 
     def at(aa, bb, xx):
-        return log_density(xx, *((aa[0], bb[0]) if one else (aa, bb)), param="S1", **options)
+        return log_density(xx, *((aa[0], bb[0]) if one else (aa, bb)), form=Form.S1, **options)
 
     by_a, by_b = -b * (0.5 * np.pi) * (1.0 + t * t), -t  # derivatives of zeta, which moves beneath the point
     lengths = 4e-3 * local_length(a, b, z, x1), 4e-3 / (1.0 + np.abs(by_a)), 8e-3 / (1.0 + np.abs(by_b))
     by_alpha, by_beta, slope = _differences(at, a, b, x1, *lengths)
-    if param == "S0":
+    if form is Form.S0:
         by_alpha, by_beta = by_alpha - slope * by_a, by_beta - slope * by_b
     return np.stack([by_alpha, by_beta, -slope / s, -(slope * z + 1.0) / s], axis=-1)
 

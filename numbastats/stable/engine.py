@@ -14,7 +14,8 @@ from numbastats._core.elementwise import NUMBERS, any_lazy, by_labels, elementwi
 from numbastats._core.kinds import copied, has_labels, in_kind_of, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
-from numbastats.stable.arguments import ARGUMENTS, is_s1, refuse_estimate, refuse_out, refuse_table
+from numbastats.stable.arguments import ARGUMENTS, refuse_estimate, refuse_out, refuse_table
+from numbastats.stable.parameterisations import Form
 
 _CODES = {"pdf": 0, "logpdf": 1, "cdf": 2, "logcdf": 3, "sf": 4, "logsf": 5}
 
@@ -80,15 +81,15 @@ def _with_axes(x, alpha, beta):
     return x.reshape((1,) * more + tuple(x.shape))
 
 
-def _origin(table, ab, s1):
+def _origin(table, ab, form):
     """What leads from the standardised x to the variable of the table: centre as two doubles, and a factor of log scale."""
     a, b = ab
     if a == 1.0:
-        return 0.0, 0.0, b * (2.0 / math.pi) if s1 else 0.0
-    if table.centred == s1:
+        return 0.0, 0.0, b * (2.0 / math.pi) if form is Form.S1 else 0.0
+    if table.form is form:
         return 0.0, 0.0, 0.0
     high, low = dist.zeta(a, b)
-    return (high, low, 0.0) if table.centred else (-high, -low, 0.0)
+    return (high, low, 0.0) if table.form is Form.S1 else (-high, -low, 0.0)
 
 
 def table_pays(*values):
@@ -99,20 +100,19 @@ def table_pays(*values):
 _LOOPS = {"gauss-kronrod": (kernels.GAUSS_KRONROD, 20_000.0), "fourier": (kernels.FOURIER, 500.0)}
 
 
-def point_values(name, x, alpha, beta, loc, scale, param, method, error, options):
+def point_values(name, x, alpha, beta, loc, scale, form, method, error, options):
     """One function of the points: the common body of pdf, cdf, sf and their logarithms."""
     if method == "auto" and not error and NUMBERS.issuperset(map(type, (x, alpha, beta, loc, scale))):  # nothing of what follows
-        return _by_points(_CODES[name] + is_s1(param) * kernels.S1, (x, alpha, beta, loc, scale), options)
+        return _by_points(_CODES[name] + form * kernels.S1, (x, alpha, beta, loc, scale), options)
     if any_lazy((x, alpha, beta, loc, scale)):
-        return _point_blocks(name, (x, alpha, beta, loc, scale), param, method, error, options)
+        return _point_blocks(name, (x, alpha, beta, loc, scale), form, method, error, options)
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
-        return by_labels(lambda *v: point_values(name, *v, param, method, error, options), ARGUMENTS, values, options["out"])
-    s1 = is_s1(param)
+        return by_labels(lambda *v: point_values(name, *v, form, method, error, options), ARGUMENTS, values, options["out"])
     code = _CODES[name]
     if error and method == "gauss-kronrod":
-        return _by_both_rules(code + s1 * kernels.S1, (x, alpha, beta, loc, scale), options)
+        return _by_both_rules(code + form * kernels.S1, (x, alpha, beta, loc, scale), options)
     if error:
-        return values_with_errors(name, x, alpha, beta, loc, scale, s1, method, options)
+        return values_with_errors(name, x, alpha, beta, loc, scale, form, method, options)
     ab, dtype = one_distribution(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else (None, None)
     ends = ab is not None and abs(ab[1]) == 1.0 and code % 2 == 1  # the logarithm goes on where the table of a light tail ends
     if ends and on_device((x, loc, scale)):
@@ -120,7 +120,7 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
     if method == "table" and ab is None:
         refuse_table(alpha, beta)
     if ab is None or not (method == "table" or table_pays(x, loc, scale)):
-        want = code + s1 * kernels.S1
+        want = code + form * kernels.S1
         if method not in _LOOPS:
             return _by_points(want, (x, alpha, beta, loc, scale), options)
         kernel, cost = _LOOPS[method]
@@ -130,7 +130,7 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
     t = table_cache.table(*ab)
     x = _with_axes(x, alpha, beta)
     kernel, rows = kernels.TABLE_OF_LOGS if code in (3, 5) else kernels.TABLE, code // 2
-    tables = (*_origin(t, ab, s1), t.info, t.cells, t.panels[rows], t.panels[(0, 2, 1)[rows]])
+    tables = (*_origin(t, ab, form), t.info, t.cells, t.panels[rows], t.panels[(0, 2, 1)[rows]])
     values = elementwise(
         lambda d: kernel,
         ("x", "loc", "scale"),
@@ -143,12 +143,12 @@ def point_values(name, x, alpha, beta, loc, scale, param, method, error, options
     if not ends:
         return values
     again = lambda x, loc, scale: point_values(  # noqa: E731
-        name, x, *ab, loc, scale, param, "quadrature", False, {**options, "out": None}
+        name, x, *ab, loc, scale, form, "quadrature", False, {**options, "out": None}
     )
     return _completed(values, (x, loc, scale), lambda values, x: np.isneginf(values) & np.isfinite(x), again)
 
 
-def _point_blocks(name, values, param, method, error, options):
+def _point_blocks(name, values, form, method, error, options):
     """`point_values` of dask's arrays; the size of the whole, not that of a block, says whether there is a table."""
     if error:
         raise TypeError("error=True gives several results, which a dask array does not take; pass x.compute()")
@@ -156,7 +156,7 @@ def _point_blocks(name, values, param, method, error, options):
     if method == "auto" and not any_lazy((alpha, beta)):
         ab, _ = one_distribution(alpha, beta, (np.empty(0), np.empty(0), np.empty(0)), np.float64)
         method = "table" if ab is not None and table_pays_for_all(x, loc, scale) else "quadrature"
-    return in_blocks(functools.partial(_point_block, name, param, method, options["device"]), ARGUMENTS, values, options)
+    return in_blocks(functools.partial(_point_block, name, form, method, options["device"]), ARGUMENTS, values, options)
 
 
 def table_pays_for_all(*values):
@@ -164,10 +164,10 @@ def table_pays_for_all(*values):
     return any(math.isnan(_size(v)) for v in values) or table_pays(*values)
 
 
-def _point_block(name, param, method, device, *values, dtype, workers):
+def _point_block(name, form, method, device, *values, dtype, workers):
     """One block; a module's function, so that processes can be sent it."""
     options = dict(out=None, dtype=dtype, device=device, workers=workers, stream=None)
-    return point_values(name, *values, param, method, False, options)
+    return point_values(name, *values, form, method, False, options)
 
 
 def _points(pick, want, values, options):
@@ -228,7 +228,7 @@ def _by_both_rules(want, values, options):
     return kronrod, abs(gauss - kronrod)
 
 
-def values_with_errors(name, x, alpha, beta, loc, scale, s1, method, options):
+def values_with_errors(name, x, alpha, beta, loc, scale, form, method, options):
     """(value, error estimate) of pdf, cdf or sf; name None gives all three values, then their errors."""
     refuse_out(options["out"])
     if method not in ("auto", "quadrature"):
@@ -243,7 +243,7 @@ def values_with_errors(name, x, alpha, beta, loc, scale, s1, method, options):
         lambda dtype: kernels.POINTS,
         ARGUMENTS,
         values,
-        lambda dtype: (kernels.THREE + s1 * kernels.S1,),
+        lambda dtype: (kernels.THREE + form * kernels.S1,),
         outputs=6,
         threads=kernels.LANES,
         cost=3500.0,
@@ -256,23 +256,23 @@ def values_with_errors(name, x, alpha, beta, loc, scale, s1, method, options):
     return results[k], results[3 + k]
 
 
-def three_values(x, alpha, beta, loc, scale, param, method, error, options):
+def three_values(x, alpha, beta, loc, scale, form, method, error, options):
     """(pdf, cdf, sf) of the points, with their errors if `error`."""
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
-        return by_labels(lambda *v: three_values(*v, param, method, error, options), ARGUMENTS, values)
+        return by_labels(lambda *v: three_values(*v, form, method, error, options), ARGUMENTS, values)
     ab = one_distribution(alpha, beta, (x, loc, scale), options["dtype"])[0]
     table = method == "table" or (method == "auto" and ab is not None and table_pays(x, loc, scale))
     if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS or any_lazy((x, loc, scale))):
         names = ("pdf", "cdf", "sf")
-        return tuple(point_values(name, x, alpha, beta, loc, scale, param, method, False, options) for name in names)
+        return tuple(point_values(name, x, alpha, beta, loc, scale, form, method, False, options) for name in names)
     if error and method == "gauss-kronrod":
-        pairs = [point_values(name, x, alpha, beta, loc, scale, param, method, True, options) for name in ("pdf", "cdf", "sf")]
+        pairs = [point_values(name, x, alpha, beta, loc, scale, form, method, True, options) for name in ("pdf", "cdf", "sf")]
         return tuple(v for v, _ in pairs) + tuple(e for _, e in pairs)
-    values = values_with_errors(None, x, alpha, beta, loc, scale, is_s1(param), method, options)
+    values = values_with_errors(None, x, alpha, beta, loc, scale, form, method, options)
     return values if error else values[:3]
 
 
-def log_density(x, alpha, beta, *, param="S0", many=None, device=None, workers=None):
+def log_density(x, alpha, beta, *, form=Form.S0, many=None, device=None, workers=None):
     """The logarithm of the standard density, as `numbastats.stable.logpdf` gives it.
 
     `many` says, for a block, whether the whole has points enough for a table; None looks at the points given.
@@ -282,22 +282,21 @@ def log_density(x, alpha, beta, *, param="S0", many=None, device=None, workers=N
         tabled = many and one_distribution(alpha, beta, (x, 0.0, 1.0), None)[0] is not None
         method = "table" if tabled else "quadrature"
     options = dict(out=None, dtype=None, device=device, workers=workers, stream=None)
-    return point_values("logpdf", x, alpha, beta, 0.0, 1.0, param, method, False, options)
+    return point_values("logpdf", x, alpha, beta, 0.0, 1.0, form, method, False, options)
 
 
-def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
+def quantiles(p, alpha, beta, loc, scale, upper, form, error, options):
     """The common body of ppf and, if `upper`, isf."""
     if any(map(has_labels, values := (p, alpha, beta, loc, scale))):
         names = ("p", *ARGUMENTS[1:])
-        return by_labels(lambda *v: quantiles(*v, upper, param, error, options), names, values, options["out"])
-    s1 = is_s1(param)
+        return by_labels(lambda *v: quantiles(*v, upper, form, error, options), names, values, options["out"])
     if error and options["out"] is not None:
         p, alpha, beta, loc, scale = map(copied, (p, alpha, beta, loc, scale))  # the estimate reads them after the result
     ab, dtype = one_distribution(alpha, beta, (p, loc, scale), options["dtype"])
     if ab is not None:
         t = table_cache.table(*ab)
         p = _with_axes(p, alpha, beta)
-        tables = (*_origin(t, ab, s1), t.info, t.panels[1], t.panels[2])
+        tables = (*_origin(t, ab, form), t.info, t.panels[1], t.panels[2])
         x = elementwise(
             lambda d: kernels.QUANTILE,
             ("p", "loc", "scale"),
@@ -313,7 +312,7 @@ def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
             lambda d: kernels.NEWTON,
             ("p", *ARGUMENTS[1:]),
             (p, alpha, beta, loc, scale),
-            lambda d: (float(upper), float(s1)),
+            lambda d: (float(upper), float(form)),
             cost=30000.0,
             threads=kernels.LANES,
             **options,
@@ -321,7 +320,7 @@ def quantiles(p, alpha, beta, loc, scale, upper, param, error, options):
         certificate = 1e-13
     if not error:
         return x
-    density = point_values("logpdf", x, alpha, beta, loc, scale, param, "auto", False, {**options, "out": None})
+    density = point_values("logpdf", x, alpha, beta, loc, scale, form, "auto", False, {**options, "out": None})
     p, density, size = np.asarray(p), np.asarray(density), np.abs(np.asarray(x))
     tail = np.minimum(p, 1 - p)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -14,18 +14,10 @@ from numbastats._core.checks import choice, index_of
 from numbastats._core.groups import Keys
 from numbastats._core.options import hands_on
 from numbastats._core.results import Result, Table, dataset, estimates
+from numbastats.random import Options, Size
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
-from numbastats.stable.arguments import (
-    NAMES,
-    DrawOptions,
-    LogOptions,
-    Param,
-    PassOptions,
-    PointOptions,
-    QuantileOptions,
-    ScoreOptions,
-)
+from numbastats.stable.arguments import NAMES, LogOptions, Param, PassOptions, PointOptions, QuantileOptions, ScoreOptions
 
 __all__ = ["Stable", "StableFit", "StableFits"]
 
@@ -150,9 +142,9 @@ class Stable:
         return functions.isf(q, *self._parameters, param=self.param, **options)
 
     @hands_on(functions.rvs)
-    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Any = None, **options: Unpack[DrawOptions]) -> Any:
+    def rvs(self, size: Size = None, **options: Unpack[Options]) -> Any:
         """Draws, as by `numbastats.stable.rvs`."""
-        return functions.rvs(*self._parameters, size, rng=rng, param=self.param, **options)
+        return functions.rvs(*self._parameters, size, param=self.param, **options)
 
     @hands_on(functions.score)
     def score(self, x: ArrayLike, **options: Unpack[ScoreOptions]) -> Any:

@@ -27,6 +27,7 @@ from numbastats.stable.arguments import (
     ManyOptions,
     NanPolicy,
     Param,
+    SimpleOptions,
     check_many,
     check_regular,
     data_sets,
@@ -37,7 +38,7 @@ from numbastats.stable.information import covariance, expected_information
 from numbastats.stable.likelihood import BATCH, Likelihood, inward, warned
 from numbastats.stable.maximisation import Found, by_the_likelihood, gaussian_end, maximise
 from numbastats.stable.paper import contracting_grid
-from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, NEAR_1, conversion_slopes, converted, covariance_in_s1
+from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, NEAR_1, Form, conversion_slopes, converted, covariance_in_s1
 from numbastats.stable.shared_tables import SharedLikelihood
 from numbastats.stable.simple_estimators import REACH, SIMPLE, simple_estimate
 from numbastats.stable.starts import within_reach
@@ -154,22 +155,16 @@ def fit(  # noqa: PLR0913
 def _fitted(problem, profile=False, callback=None, **options):
     """The fit of a problem, by shared tables where they can be used."""
     plain = problem.w is None and callback is None and options.get("device") != "cuda"
-    if plain and problem.method == "ml" and problem.form == "S0":
+    if plain and problem.method == "ml" and problem.form is Form.S0:
         likelihood: Likelihood = SharedLikelihood(problem.y, options)
     else:
         likelihood = Likelihood(problem.y, problem.w, problem.share, options)
-    likelihood.form, likelihood.known = problem.form, problem.form == "S1"
+    likelihood.form, likelihood.known = problem.form, problem.form is Form.S1
     return _estimated(problem, _searched(problem, likelihood, profile, callback), likelihood)
 
 
-def fit_quantile(
-    x: ArrayLike,
-    *,
-    fixed: Mapping[str, float] | None = None,
-    weights: ArrayLike | None = None,
-    param: Param = "S0",
-    nan_policy: NanPolicy = "raise",
-) -> StableFit:
+@hands_on(fit)
+def fit_quantile(x: ArrayLike, **options: Unpack[SimpleOptions]) -> StableFit:
     """McCulloch's estimate from five quantiles; for alpha >= 0.5.
 
     Parameters
@@ -193,17 +188,11 @@ def fit_quantile(
     >>> float(ns.stable.fit_quantile(x).params[0].round(1))
     1.5
     """
-    return fit(x, "quantile", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
+    return fit(x, "quantile", **options)
 
 
-def fit_ecf(
-    x: ArrayLike,
-    *,
-    fixed: Mapping[str, float] | None = None,
-    weights: ArrayLike | None = None,
-    param: Param = "S0",
-    nan_policy: NanPolicy = "raise",
-) -> StableFit:
+@hands_on(fit)
+def fit_ecf(x: ArrayLike, **options: Unpack[SimpleOptions]) -> StableFit:
     """Estimate from the empirical characteristic function, by regression.
 
     Parameters
@@ -227,17 +216,11 @@ def fit_ecf(
     >>> float(ns.stable.fit_ecf(x).params[0].round(1))
     1.5
     """
-    return fit(x, "ecf", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
+    return fit(x, "ecf", **options)
 
 
-def fit_small_alpha(
-    x: ArrayLike,
-    *,
-    fixed: Mapping[str, float] | None = None,
-    weights: ArrayLike | None = None,
-    param: Param = "S0",
-    nan_policy: NanPolicy = "raise",
-) -> StableFit:
+@hands_on(fit)
+def fit_small_alpha(x: ArrayLike, **options: Unpack[SimpleOptions]) -> StableFit:
     """Estimate from moments of log|x - mode|, for alpha below about 0.5, where the other simple estimators fail.
 
     Parameters
@@ -261,7 +244,7 @@ def fit_small_alpha(
     >>> float(ns.stable.fit_small_alpha(x).params[0].round(1))
     0.3
     """
-    return fit(x, "small", fixed=fixed, weights=weights, param=param, nan_policy=nan_policy)
+    return fit(x, "small", **options)
 
 
 @hands_on(fit)
@@ -401,7 +384,7 @@ def fisher_information(alpha: float, beta: float, scale: float = 1.0) -> NDArray
     [0.5, 0.5]
     """
     check_regular(alpha, beta, scale)
-    return expected_information(alpha, beta, scale, "S0")
+    return expected_information(alpha, beta, scale, Form.S0)
 
 
 def _searched(problem, likelihood, profile, callback):
@@ -440,11 +423,11 @@ def _estimated(problem, found, likelihood):
     units = np.array([1.0, 1.0, unit, unit])
     params = p * units + [0.0, 0.0, centre, 0.0]
     origin = np.asarray(found.begin) * units + [0.0, 0.0, centre, 0.0]
-    if problem.param == "S1" and problem.form == "S0":
-        cov = covariance_in_s1(cov, conversion_slopes(params, "S1") * units / units[:, None])
+    if problem.param == "S1" and problem.form is Form.S0:
+        cov = covariance_in_s1(cov, conversion_slopes(params, Form.S1) * units / units[:, None])
         if p[0] < CUSP_TELLS:  # the place of the cusp
             cov[2] = cov[:, 2] = np.nan
-        params, origin = converted(params, "S1"), converted(origin, "S1")
+        params, origin = converted(params, Form.S1), converted(origin, Form.S1)
     for i, name in enumerate(NAMES):  # as given, without the roundings of the standardised data
         if name in problem.known:
             params[i] = origin[i] = problem.known[name]
@@ -497,7 +480,7 @@ def judged(problem, found, likelihood):
         warned(f"{notes[-1]}; use method='ml'", ConvergenceWarning)
         converged = False
     inside = _limits_judged(problem, p, notes)
-    if likelihood.form == "S1" and 0 in inside and abs(p[0] - 1.0) < 1.1 * NEAR_1:
+    if likelihood.form is Form.S1 and 0 in inside and abs(p[0] - 1.0) < 1.1 * NEAR_1:
         notes.append(f"alpha = {p[0]:.6g}: next to 1, where the location in S1 is infinite")
         inside.remove(0)
     if tied:

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
-from numbastats._core.errors import names_ours
 from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
-from numbastats._core.options import Device
+from numbastats._core.options import DEFAULTS, Device, hands_on
 from numbastats._core.random import Purpose
+from numbastats.random import Options, Size, uniform
 from numbastats.stable import kernels
 from numbastats.stable.arguments import (
     ARGUMENTS,
+    METHODS,
     AnyPoints,
     AnyQuantiles,
     ArrayPoints,
@@ -27,15 +28,28 @@ from numbastats.stable.arguments import (
     NumberPoints,
     NumberQuantiles,
     Param,
+    PassOptions,
     Plain,
-    check_points,
-    is_s1,
+    ScoreOptions,
 )
 from numbastats.stable.derivatives import scores
 from numbastats.stable.engine import on_device, one_number, point_values, quantiles, table_pays_for_all, three_values
-from numbastats.stable.parameterisations import relocated
+from numbastats.stable.parameterisations import form_of, relocated
 
 __all__ = ["Param", "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
+
+
+def _at_points(name, x, alpha, beta, loc, scale, param="S0", method="auto", error=False, **options):
+    """The common body of the functions of x; one name stands for each, but None for three of them."""
+    form = form_of(param)
+    choice("method", method, METHODS)
+    evaluate = three_values if name is None else functools.partial(point_values, name)
+    return evaluate(x, alpha, beta, loc, scale, form, method, error, DEFAULTS | options)
+
+
+def _inverse(upper, p, alpha, beta, loc, scale, param="S0", error=False, **options):
+    """The common body of ppf and isf."""
+    return quantiles(p, alpha, beta, loc, scale, upper, form_of(param), error, DEFAULTS | options)
 
 
 @overload
@@ -135,9 +149,9 @@ def pdf(  # noqa: PLR0913
     >>> float(ns.stable.pdf(1.0, 1.0, 0.0).round(6))
     0.159155
     """
-    check_points(param, method)
+    choice("method", method, METHODS)
     options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("pdf", x, alpha, beta, loc, scale, param, method, error, options)
+    return point_values("pdf", x, alpha, beta, loc, scale, form_of(param), method, error, options)
 
 
 @overload
@@ -152,20 +166,9 @@ def logpdf(
 def logpdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any: ...
+@hands_on(pdf)
 def logpdf(
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
     """Logarithm of the density of stable distributions.
 
@@ -201,9 +204,7 @@ def logpdf(
     >>> float(ns.stable.logpdf(1.0, 1.0, 0.0).round(6))
     -1.837877
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("logpdf", x, alpha, beta, loc, scale, param, method, False, options)
+    return _at_points("logpdf", x, alpha, beta, loc, scale, **options)
 
 
 @overload
@@ -216,21 +217,9 @@ def cdf(
 def cdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any: ...
-def cdf(  # noqa: PLR0913
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    error: bool = False,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+@hands_on(pdf)
+def cdf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any:
     """Distribution function P(X <= x) of stable distributions.
 
@@ -265,9 +254,7 @@ def cdf(  # noqa: PLR0913
     >>> float(ns.stable.cdf(1.0, 1.0, 0.0).round(6))
     0.75
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("cdf", x, alpha, beta, loc, scale, param, method, error, options)
+    return _at_points("cdf", x, alpha, beta, loc, scale, **options)
 
 
 @overload
@@ -282,20 +269,9 @@ def logcdf(
 def logcdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any: ...
+@hands_on(pdf)
 def logcdf(
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
     """Logarithm of the distribution function of stable distributions.
 
@@ -330,9 +306,7 @@ def logcdf(
     >>> float(ns.stable.logcdf(1.0, 1.0, 0.0).round(6))
     -0.287682
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("logcdf", x, alpha, beta, loc, scale, param, method, False, options)
+    return _at_points("logcdf", x, alpha, beta, loc, scale, **options)
 
 
 @overload
@@ -345,21 +319,9 @@ def sf(
 def sf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any: ...
-def sf(  # noqa: PLR0913
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    error: bool = False,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+@hands_on(pdf)
+def sf(
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any:
     """Survival function P(X > x) of stable distributions.
 
@@ -394,9 +356,7 @@ def sf(  # noqa: PLR0913
     >>> float(ns.stable.sf(1.0, 1.0, 0.0).round(6))
     0.25
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("sf", x, alpha, beta, loc, scale, param, method, error, options)
+    return _at_points("sf", x, alpha, beta, loc, scale, **options)
 
 
 @overload
@@ -411,20 +371,9 @@ def logsf(
 def logsf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any: ...
+@hands_on(pdf)
 def logsf(
-    x: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    method: Method = "auto",
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
     """Logarithm of the survival function of stable distributions.
 
@@ -459,11 +408,10 @@ def logsf(
     >>> float(ns.stable.logsf(1.0, 1.0, 0.0).round(6))
     -1.386294
     """
-    check_points(param, method)
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return point_values("logsf", x, alpha, beta, loc, scale, param, method, False, options)
+    return _at_points("logsf", x, alpha, beta, loc, scale, **options)
 
 
+@hands_on(pdf)
 def pdf_cdf(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -472,12 +420,7 @@ def pdf_cdf(
     scale: ArrayLike = 1.0,
     *,
     param: Param = "S0",
-    method: Method = "auto",
-    error: bool = False,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    **options: Unpack[PassOptions],
 ) -> tuple[Any, ...]:
     """Density, distribution function and survival function in one pass.
 
@@ -510,9 +453,7 @@ def pdf_cdf(
     >>> [round(float(v), 6) for v in ns.stable.pdf_cdf(0.0, 2.0, 0.0)]
     [0.282095, 0.5, 0.5]
     """
-    check_points(param, method)
-    options = dict(out=None, dtype=dtype, device=device, workers=workers, stream=stream)
-    return three_values(x, alpha, beta, loc, scale, param, method, error, options)
+    return _at_points(None, x, alpha, beta, loc, scale, param, **options)
 
 
 @overload
@@ -582,7 +523,7 @@ def ppf(
     1.0
     """
     options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return quantiles(p, alpha, beta, loc, scale, False, param, error, options)
+    return _inverse(False, p, alpha, beta, loc, scale, param, error, **options)
 
 
 @overload
@@ -597,20 +538,9 @@ def isf(
 def isf(
     q: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyQuantiles]
 ) -> Any: ...
+@hands_on(ppf)
 def isf(
-    q: ArrayLike,
-    alpha: ArrayLike,
-    beta: ArrayLike,
-    loc: ArrayLike = 0.0,
-    scale: ArrayLike = 1.0,
-    *,
-    param: Param = "S0",
-    error: bool = False,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
+    q: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyQuantiles]
 ) -> Any:
     """Inverse of the survival function of stable distributions, accurate for q down to 1e-300.
 
@@ -642,27 +572,19 @@ def isf(
     >>> f"{ns.stable.isf(1e-200, 1.0, 0.0):.6e}"
     '3.183099e+199'
     """
-    options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-    return quantiles(q, alpha, beta, loc, scale, True, param, error, options)
+    return _inverse(True, q, alpha, beta, loc, scale, **options)
 
 
-@names_ours
-def rvs(  # noqa: PLR0913
+@hands_on(uniform)
+def rvs(
     alpha: ArrayLike,
     beta: ArrayLike,
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
-    size: int | tuple[int, ...] | None = None,
+    size: Size = None,
     *,
-    rng: Any = None,
-    offset: int = 0,
     param: Param = "S0",
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
-    like: Any = None,
+    **options: Unpack[Options],
 ) -> Any:
     """Draws from stable distributions.
 
@@ -711,10 +633,10 @@ def rvs(  # noqa: PLR0913
     >>> bool(abs((x < 0).mean() - ns.stable.cdf(0.0, 1.5, 0.5)) < 0.005)
     True
     """
-    is_s1(param)
+    form_of(param)
     arrays = any(math.prod(np.shape(v)) != 1 for v in (alpha, beta, loc, scale))
     job = Draws(kernels.RVS[param, arrays], Purpose.STABLE, ARGUMENTS[1:], 4, 15.0)
-    return draw(job, (alpha, beta, loc, scale), size, rng, dtype, out, device, workers, stream, offset, like)
+    return draw(job, (alpha, beta, loc, scale), size, **options)
 
 
 def convert(
@@ -748,9 +670,9 @@ def convert(
     >>> [round(float(v), 6) for v in ns.stable.convert(1.5, 0.5, 0.0, 2.0, to="S1")]
     [1.5, 0.5, 1.0, 2.0]
     """
-    choice("to", to, ("S0", "S1"))
+    form = form_of(to, "to")
     a, b, m, s = np.broadcast_arrays(*map(real64, (alpha, beta, loc, scale)))
-    return np.array(a)[()], np.array(b)[()], np.array(relocated(a, b, m, s, to))[()], np.array(s)[()]
+    return np.array(a)[()], np.array(b)[()], np.array(relocated(a, b, m, s, form))[()], np.array(s)[()]
 
 
 def score(
@@ -804,11 +726,11 @@ def score(
     >>> ns.stable.score(1.0, 2.0, 0.0)[2:].round(6)
     array([ 0.5, -0.5])
     """
-    is_s1(param)
+    form = form_of(param)
     if any_lazy((x, alpha, beta, loc, scale)):
         one = not any_lazy((alpha, beta)) and all(one_number(v) is not None for v in (alpha, beta))
         many = one and table_pays_for_all(x, loc, scale)
-        work = functools.partial(_score_block, param, one, many, device)
+        work = functools.partial(_score_block, form, one, many, device)
         return in_blocks(work, ARGUMENTS, (x, alpha, beta, loc, scale), {"workers": workers}, last=4)
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
         return by_labels(lambda *v: score(*v, param=param, device=device, workers=workers), ARGUMENTS, values)
@@ -819,16 +741,17 @@ def score(
     given = [as_host(v) for v in (x, alpha, beta, loc, scale)]
     dtype = result_dtype(ARGUMENTS, [dtype_of(v) for v in given])
     one = all(one_number(v) is not None for v in (alpha, beta))
-    return _score_block(param, one, None, device, *given, dtype=dtype, workers=workers)
+    return _score_block(form, one, None, device, *given, dtype=dtype, workers=workers)
 
 
-def _score_block(param, one, many, device, *values, dtype, workers):
+def _score_block(form, one, many, device, *values, dtype, workers):
     """Scores of arrays on the host, or of a block of dask's; a module's function, so that processes can be sent it."""
     everything = np.broadcast_arrays(*map(real64, values))
     x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views
-    return scores(x, a, b, m, s, param, one, dict(device=device, workers=workers, many=many), dtype)
+    return scores(x, a, b, m, s, form, one, dict(device=device, workers=workers, many=many), dtype)
 
 
+@hands_on(score)
 def loglik(
     x: ArrayLike,
     alpha: ArrayLike,
@@ -837,8 +760,7 @@ def loglik(
     scale: ArrayLike = 1.0,
     *,
     param: Param = "S0",
-    device: Device = None,
-    workers: Any = None,
+    **options: Unpack[ScoreOptions],
 ) -> float:
     """Log-likelihood: the sum of `logpdf` over all points.
 
@@ -868,5 +790,4 @@ def loglik(
     >>> round(ns.stable.loglik([0.0, 1.0], 1.0, 0.0), 6)
     -2.982607
     """
-    values = logpdf(x, alpha, beta, loc, scale, param=param, device=device, workers=workers)
-    return total_of(values)
+    return total_of(logpdf(x, alpha, beta, loc, scale, param=param, **options))

@@ -9,7 +9,7 @@ import numpy as np
 
 from numbastats._core.information import carried, inverse, placed, unit_moves
 from numbastats.stable.functions import isf, pdf, ppf, score
-from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, conversion_slopes, converted, cusp_scale
+from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, Form, conversion_slopes, converted, cusp_scale
 
 
 @functools.lru_cache(maxsize=64)
@@ -33,13 +33,13 @@ def _unit_information(alpha, beta, form):
         edges = np.concatenate([[0.0], 0.5 ** np.arange(40, 0, -1.0)])
         u = (edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1.0) / 2.0).ravel()
         w = np.tile((np.diff(edges)[:, None] * weights / 2.0).ravel(), 2)
-        x = np.concatenate([f(u, alpha, beta, param=form, workers=1) for f in (ppf, isf)])
-        D = score(x, alpha, beta, param=form, workers=1)
+        x = np.concatenate([f(u, alpha, beta, param=form.name, workers=1) for f in (ppf, isf)])
+        D = score(x, alpha, beta, param=form.name, workers=1)
     keep = np.isfinite(D).all(axis=1) & (w > 0.0)
     D, w = D[keep], w[keep]
     J = (D * w[:, None]).T @ D
-    if alpha < CUSP and form == "S0":  # loc in S1 is that in S0 - beta t scale
-        slopes = conversion_slopes((alpha, beta, 0.0, 1.0), "S1")
+    if alpha < CUSP and form is Form.S0:  # loc in S1 is that in S0 - beta t scale
+        slopes = conversion_slopes((alpha, beta, 0.0, 1.0), Form.S1)
         J = slopes.T @ J @ slopes
     return 0.5 * (J + J.T)
 
@@ -58,7 +58,7 @@ def covariance(p, free, mass, kind, likelihood):
         both = [i for i in (2, 3) if i in free]
         return placed(np.diag([(2.0 if i == 2 else 0.5) * p[3] ** 2 / mass for i in both]), both, 4), True
     b = min(max(p[1], -1.0 + 1e-6), 1.0 - 1e-6)
-    if p[0] < CUSP_TELLS and likelihood.form == "S0":
+    if p[0] < CUSP_TELLS and likelihood.form is Form.S0:
         return _around_a_cusp(p, b, free, mass, kind, likelihood)
     J = mass * likelihood.information(p[0], b, p[3])[np.ix_(free, free)]
     cov = placed(inverse(_observed(J, p, free, likelihood) if kind == "observed" else J), free, 4)
@@ -83,9 +83,9 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood):
     There the information stays well-conditioned; that about loc is always the expected one. What the cusp determines has no
     standard error: its place is not normally distributed, with errors 1.5 to 2 times what the information says.
     """
-    q = converted(p, "S1")
+    q = converted(p, Form.S1)
     rest, rows = [i for i in free if i != 2], sorted({*free, 2})
-    likelihood.form = "S1"
+    likelihood.form = Form.S1
     with np.errstate(over="ignore", invalid="ignore"):
         J = mass * likelihood.information(q[0], b, q[3])
     if not np.isfinite(J[2]).all():  # a peak so narrow that squares of its width are no numbers
@@ -93,8 +93,8 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood):
         J[2, 2] = 1e300
     if kind == "observed" and rest:
         J[np.ix_(rest, rest)] = _observed(J[np.ix_(rest, rest)], q, rest, likelihood)
-    likelihood.form = "S0"
-    slopes = conversion_slopes(q, "S0")
+    likelihood.form = Form.S0
+    slopes = conversion_slopes(q, Form.S0)
     found = []
     for at in (rows, rest):  # without and with the place of the cusp known
         both = np.zeros((4, 4))
@@ -112,7 +112,7 @@ def _around_a_cusp(p, b, free, mass, kind, likelihood):
 
 def _hessian(likelihood, p, moves):
     """Minus the matrix of second differences of the log-likelihood by moves that the expected information makes unit ones."""
-    shape = min(p[0], 2.0 - p[0], math.inf if likelihood.form == "S0" else 5e-3 * abs(1.0 - p[0]))  # S1 ends at alpha = 1
+    shape = min(p[0], 2.0 - p[0], math.inf if likelihood.form is Form.S0 else 5e-3 * abs(1.0 - p[0]))  # S1 ends at alpha = 1
     room, reach = np.array([shape, 1.0 - abs(p[1]), math.inf, p[3]]), np.abs(moves).max(axis=0)
     step = max(min([0.02, *(0.4 * room[reach > 0] / reach[reach > 0])]), 1e-5)
     k = len(moves)

@@ -15,7 +15,7 @@ from numbastats._core.errors import warn
 from numbastats.stable.derivatives import local_length
 from numbastats.stable.functions import logpdf
 from numbastats.stable.information import expected_information
-from numbastats.stable.parameterisations import LEAST_SCALE, converted, peak_place
+from numbastats.stable.parameterisations import LEAST_SCALE, Form, converted, peak_place
 
 BATCH = contextvars.ContextVar("numbastats_stable_batch", default=None)  # set in `fit_many`: the event that ends its fits
 
@@ -32,15 +32,15 @@ class Likelihood:
     exact = True  # not by tables that distributions share, see shared_tables.py
 
     def __init__(self, x, w, share, options):
-        self.x, self.w, self.share, self.options, self.count, self.form = x, w, share, options, 0, "S0"
+        self.x, self.w, self.share, self.options, self.count, self.form = x, w, share, options, 0, Form.S0
         self.stopped = self.between = False  # by the callback; whether the mode of the result is held between observations
         self.known = False  # whether loc is, in S1: next to alpha = 1 a small change of beta moves the distribution far
 
     def standardised(self, p):
-        """Arguments of the standard density, in S0 for the form "S0", else in S1."""
+        """Arguments of the standard density, in S0 for that form, else in S1."""
         with np.errstate(over="ignore"):
             z = (self.x - p[2]) / p[3]
-        return z + peak_place(p[0], p[1]) if self.form == "peak" else z
+        return z + peak_place(p[0], p[1]) if self.form is Form.PEAK else z
 
     def heed(self):
         """End with the batch."""
@@ -52,7 +52,7 @@ class Likelihood:
         """Log density of every observation; `shift` moves the standardised values."""
         self.count += 1
         self.heed()
-        param = "S0" if self.form == "S0" else "S1"
+        param = "S0" if self.form is Form.S0 else "S1"
         return logpdf(self.standardised(p) + shift, p[0], p[1], param=param, **self.options) - math.log(p[3])
 
     def total(self, values):
@@ -76,7 +76,7 @@ class Likelihood:
         a, b, _, s = p
         rows = {}
         if 0 in free:
-            h = min(1e-4 * a, 0.25 * max(2.0 - a, 1e-7), math.inf if self.form == "S0" else 1e-2 * (1.0 - a) ** 2)
+            h = min(1e-4 * a, 0.25 * max(2.0 - a, 1e-7), math.inf if self.form is Form.S0 else 1e-2 * (1.0 - a) ** 2)
             rows[0] = (self.values((a + h, *p[1:])) - self.values((a - h, *p[1:]))) / (2.0 * h)
         if 1 in free:
             h = min(2e-4, 2e-3 * abs(1.0 - a)) if self.known else 2e-4
@@ -84,7 +84,7 @@ class Likelihood:
             rows[1] = (self.values((a, up, *p[2:])) - self.values((a, down, *p[2:]))) / (up - down)
         if 2 in free or 3 in free:
             z, at = (self.x - p[2]) / s, self.standardised(p)
-            h = 1e-5 * local_length(a, b, at, at + b * math.tan(0.5 * math.pi * a) if self.form == "S0" else at)
+            h = 1e-5 * local_length(a, b, at, at + b * math.tan(0.5 * math.pi * a) if self.form is Form.S0 else at)
             slope = (self.values(p, h) - self.values(p, -h)) / (2.0 * h)
             rows[2], rows[3] = -slope / s, -(slope * z + 1.0) / s
         return np.array([rows[i] for i in free])
@@ -175,7 +175,7 @@ def climb(likelihood, start, free, bounds, callback):
         p, values, best = trial, fresh, max(total, best)
         damping = max(0.2 * damping, 1e-9)
         if callback is not None:
-            known = p.copy() if likelihood.form == "S0" else converted(p, "S0", likelihood.form)
+            known = p.copy() if likelihood.form is Form.S0 else converted(p, Form.S0, likelihood.form)
             if callback(iterations, known, best * likelihood.share):
                 likelihood.stopped = True
                 break

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numbastats.stable.likelihood import climb, inward
-from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, converted, cusp_scale
+from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, Form, converted, cusp_scale
 from numbastats.stable.simple_estimators import by_moments_about, weighted_mean
 from numbastats.stable.starts import (
     NEIGHBOURS,
@@ -43,7 +43,7 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
     best, spiky, ((low, high), skew) = None, [], limits
     limits = (low, max(low, min(high, HIGHEST))) if 0 in free else (low, high), skew
     starts = starting_points(y, w, inner, start, likelihood.form)
-    if likelihood.form == "S1":
+    if likelihood.form is Form.S1:
         return _beside_1(likelihood, list(starts), free, limits, callback)
     skewed = []
     for begin in itertools.chain(starts, skewed):
@@ -65,7 +65,7 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
             return best  # regular: one maximum
     if spiky:
         found = best_of_spikes(likelihood, spiky, free, limits, callback)
-        if found[0][0] > 0.9:  # perhaps held at 0.999, where the form "peak" ends
+        if found[0][0] > 0.9:  # perhaps held at 0.999, where the form PEAK ends
             p, total, steps, gain = climb(likelihood, found[0], free, limits, callback)
             found = p, total, found[2] + steps, gain, found[4]
         if best is None or found[1] > best[1] + 1e-9:
@@ -81,12 +81,12 @@ def maximise(likelihood, y, w, inner, start, free, limits, callback):
 def _beside_the_edge(likelihood, best, free, limits, callback):
     """The better of what was found and the end of a climb from the other side: maxima may be at an end of beta and next to it."""
     p, total, iterations, gain, begin = best
-    likelihood.form, q = "peak", converted(p, "peak")
+    likelihood.form, q = Form.PEAK, converted(p, Form.PEAK)
     q[1] = math.copysign(0.95 if abs(q[1]) > 0.999 else 0.999, q[1])
     other, higher, steps, left = climb(likelihood, inward(q, limits), free, limits, callback)
-    likelihood.form = "S0"
+    likelihood.form = Form.S0
     if higher > total + 1e-9:
-        p, total, gain = converted(other, "S0", "peak"), higher, left
+        p, total, gain = converted(other, Form.S0, Form.PEAK), higher, left
     return p, total, iterations + steps, gain, begin
 
 
@@ -130,12 +130,12 @@ def best_of_spikes(likelihood, starts, free, limits, callback):
     """
     limits = (limits[0][0], min(limits[0][1], 0.999)), limits[1]
     near, scale = near_the_mode(likelihood.x, likelihood.w), None if 3 in free else starts[0][3]
-    found = _best_place(likelihood, starts, near, "peak", scale, free, limits, callback)
+    found = _best_place(likelihood, starts, near, Form.PEAK, scale, free, limits, callback)
     lowest = min(limits[0][0], LOWEST)
     inside = lambda p: 0 not in free or p[0] > lowest + 1e-6  # noqa: E731
     if found[3] < 1e-3 and inside(found[0]):
         return found
-    other = _best_place(likelihood, starts, near, "S1", scale, free, limits, callback)
+    other = _best_place(likelihood, starts, near, Form.S1, scale, free, limits, callback)
     likelihood.between = other[3] < 1e-3 and inside(other[0]) and other[1] > found[1] - _DEGENERATE
     return other if likelihood.between else found
 
@@ -159,7 +159,7 @@ def _compared(likelihood, dists, near, scale, limits):
     values, counts, k = near
     done, every, likeliest = [], k, dists
     for _ in range(4):
-        places = places_of_the_mode(values, counts, k, likelihood.form == "S1")
+        places = places_of_the_mode(values, counts, k, likelihood.form is Form.S1)
         width = min(s * cusp_scale(a, 0.0) for a, _, _, s in likeliest)
         places = apart(places, 0.5 * width if _crowds(likelihood.x, width) else 0.0, done)
         if not places:
@@ -185,7 +185,7 @@ def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
     likelihood.form = form
     dists, totals, k = _compared(likelihood, [converted(inward(p, limits), form) for p in starts], near, scale, limits)
     first, iterations, held = int(np.argmax(totals)), 0, [i for i in free if i != 2]
-    smooth = form == "peak" and len(free) == 4 and _crowded(likelihood.x, dists[first])
+    smooth = form is Form.PEAK and len(free) == 4 and _crowded(likelihood.x, dists[first])
     best = (dists[first], totals[first], dists[first], math.inf) if smooth else None
     for count in () if smooth else (3, 1, 1, 1, 1):
         before = best
@@ -197,14 +197,14 @@ def _best_place(likelihood, starts, near, form, scale, free, limits, callback):
         a, b, _, s = best[0]
         if best is before or len(free) == 4 and limits[0][0] + 1e-6 < a < limits[0][1] - 1e-6:
             break
-        dists = [np.array([a, b, place, s]) for place in places_of_the_mode(*near[:2], k, form == "S1")]
+        dists = [np.array([a, b, place, s]) for place in places_of_the_mode(*near[:2], k, form is Form.S1)]
         totals = likelihood.totals(dists)
     p, total, begin, gain = best
-    if form == "peak":
+    if form is Form.PEAK:
         p, total, steps, last = climb(likelihood, p, free, limits, callback)
         iterations, gain = iterations + steps, min(gain, last)  # steps in loc may be too short to be seen
-    likelihood.form = "S0"
-    return converted(p, "S0", form), total, iterations, gain, converted(begin, "S0", form)
+    likelihood.form = Form.S0
+    return converted(p, Form.S0, form), total, iterations, gain, converted(begin, Form.S0, form)
 
 
 def gaussian_end(likelihood, p, best, y, w, inner):

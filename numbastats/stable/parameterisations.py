@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import enum
 import math
 
 import numpy as np
 
+from numbastats._core.checks import choice
 from numbastats._core.information import carried
 from numbastats.scalar.stable import tan_half_pi
+from numbastats.stable.kernels import climbing
 
 CUSP = 0.9  # below, zeta is near, and the density has a cusp or a peak there as narrow as `cusp_scale`
 CUSP_TELLS = 0.5  # below, the cusp of the density holds most of the information about loc
 LOWEST, HIGHEST = 0.1, 2.0 - 1e-6  # of alpha
 NEAR_1 = 1e-3  # with a location known in S1 alpha keeps this distance from 1
 LEAST_SCALE = 1e-12  # of an estimate, in half interquartile ranges
+
+
+class Form(enum.IntEnum):
+    """What a location is: that of S0; that of S1, which for alpha < 1 is the cusp's; or near the mode, `peak_place` from it."""
+
+    S0 = climbing.S0
+    S1 = climbing.S1
+    PEAK = climbing.PEAK
+
+
+def form_of(param, name="param"):
+    """The form that a user's word stands for; ValueError where it is neither S0 nor S1."""
+    return Form[choice(name, param, ("S0", "S1"))]
 
 
 def cusp_scale(a, b):
@@ -33,7 +49,7 @@ def relocated(a, b, m, s, to):
     """The location in the parameterisation `to` of distributions given in the other one, for arrays of one shape."""
     shift = np.array([_shift(*p) for p in zip(*(v.ravel().tolist() for v in (a, b, s)), strict=True)]).reshape(a.shape)
     with np.errstate(invalid="ignore", over="ignore"):
-        return m - shift if to == "S1" else m + shift
+        return m - shift if to is Form.S1 else m + shift
 
 
 def _shift(a, b, s):
@@ -53,12 +69,12 @@ def peak_place(a, b):
 
 
 def converted(p, to, form=None):
-    """Parameters from S1 (or from "peak" if `form` says so) to S0, or from S0 to S1 or "peak", whose loc is at `peak_place`."""
+    """Parameters from S1 (or from the form PEAK if `form` says so) to S0, or from S0 to S1 or PEAK."""
     a, b, loc, scale = map(float, p)
-    if form == "peak":
+    if form is Form.PEAK:
         loc = loc - scale * peak_place(a, b)
-    loc += _shift(a, b, scale) if to == "S0" else -_shift(a, b, scale)
-    if to == "peak":
+    loc += _shift(a, b, scale) if to is Form.S0 else -_shift(a, b, scale)
+    if to is Form.PEAK:
         loc = loc + scale * peak_place(a, b)
     return np.array([a, b, loc, scale])
 
@@ -71,7 +87,7 @@ def conversion_slopes(params, to):
     if a == 1.0:
         by = np.array([math.inf, s * math.log(s), 0.0, b * (math.log(s) + 1.0)]) * (2.0 / math.pi)
     J = np.eye(4)
-    J[2] += -by if to == "S1" else by
+    J[2] += -by if to is Form.S1 else by
     return J
 
 

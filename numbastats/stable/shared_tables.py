@@ -22,16 +22,15 @@ import numpy as np
 from numbastats.scalar.stable import zeta
 from numbastats.stable.functions import logpdf, pdf
 from numbastats.stable.information import expected_information
-from numbastats.stable.kernels.climbing import DONE, ENDS, MISSING, ORDER, PEAK, PLACES, S0, S1, SPLIT, climb, totals
+from numbastats.stable.kernels.climbing import DONE, ENDS, MISSING, ORDER, PLACES, SPLIT, climb, totals
 from numbastats.stable.likelihood import Likelihood
-from numbastats.stable.parameterisations import cusp_scale
+from numbastats.stable.parameterisations import Form, cusp_scale
 
 EDGES_A = np.array(
     [0.3, 0.33, 0.36, 0.4, 0.455, 0.51, 0.57, 0.62, 0.66, 0.69, 0.715, 0.733, 0.746, 0.758, SPLIT]
     + [0.782, 0.795, 0.82, 0.86, 0.91, 1.0, 1.12, 1.28, 1.48, 1.65, 1.85, 2.0]
 )
 EDGES_B = np.arange(7) / 6.0
-_FORMS = {"S0": S0, "S1": S1, "peak": PEAK}
 _NONE = np.empty(0)
 _REGULAR = 0.99  # of |beta|: beyond, the information about it tends to infinity
 _LOBATTO = -np.cos(np.pi * np.arange(ORDER) / (ORDER - 1))
@@ -107,7 +106,7 @@ class SharedLikelihood(Likelihood):
 
     def _climbed(self, p, x, steps=_NONE, free=(), bounds=((0.0, 2.0), (-1.0, 1.0)), most=0):
         """Where a climb from p ends, its state and the products of scores; cells that it lacks are made."""
-        choices, ends = np.array([_FORMS[self.form], most, *free], np.int64), np.array(bounds, np.float64)
+        choices, ends = np.array([self.form, most, *free], np.int64), np.array(bounds, np.float64)
         while True:
             self.heed()
             q, state, outer = np.array(p, np.float64), np.zeros(7), np.empty((4, 4))
@@ -126,7 +125,7 @@ class SharedLikelihood(Likelihood):
         dists = np.array(dists, np.float64).reshape(-1, 4)
         found, state = np.full(len(dists), np.nan), np.zeros(7)
         while not self.exact and state[3] < len(dists):
-            totals(self.x, np.array([_FORMS[self.form]]), dists, EDGES_A, EDGES_B, self.tables.pool, state, found)
+            totals(self.x, np.array([self.form]), dists, EDGES_A, EDGES_B, self.tables.pool, state, found)
             if state[0] == MISSING:
                 self.tables.make(int(state[4]), int(state[5]))
         known = np.isfinite(found)
@@ -145,7 +144,7 @@ class SharedLikelihood(Likelihood):
         """The expected information of one observation."""
         if abs(b) < _REGULAR:
             centred = a <= SPLIT
-            shift = (float(centred) - float(self.form == "S1")) * zeta(a, b)[0]
+            shift = (float(centred) - float(self.form is Form.S1)) * zeta(a, b)[0]
             u, steps = _rule()
             x, steps = _distances(a, u, centred), _unit(a, centred) * np.exp(u) * steps
             count = self.count

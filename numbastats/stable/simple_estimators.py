@@ -10,7 +10,7 @@ import numpy as np
 from numbastats.stable import mcculloch
 from numbastats.stable.arguments import NAMES, weighted_quantiles
 from numbastats.stable.kernels import simple
-from numbastats.stable.parameterisations import LEAST_SCALE, LOWEST, converted
+from numbastats.stable.parameterisations import LEAST_SCALE, LOWEST, Form, converted
 
 _ALPHAS, _BETAS = np.array([*mcculloch.ALPHAS, 2.0]), np.array(mcculloch.BETAS)
 _FINER = np.linspace(-1.0, 1.0, 15)
@@ -76,7 +76,7 @@ def by_logarithms(x, w=None, alpha=None, beta=None):
     """Moments of log|x - mode|, for alpha below about 0.5; its location is the one of S1."""
     alphas = (LOWEST, 0.99) if alpha is None else (alpha, alpha)
     betas = (-1.0, 1.0) if beta is None else (beta, beta)
-    return tuple(converted(by_moments_about([half_sample_mode(x, w)], x, w, (alphas, betas))[0], "S0"))
+    return tuple(converted(by_moments_about([half_sample_mode(x, w)], x, w, (alphas, betas))[0], Form.S0))
 
 
 def by_moments_about(modes, x, w, limits, scale=None):
@@ -97,7 +97,7 @@ REACH = {"quantile": (0.5, 3.0), "ecf": (0.2, 3.0), "small": (0.0, 0.99)}  # whe
 
 def simple_estimate(name, x, w, known, form):
     """One of these estimates, with what is known; a location known in S1 is that of the mode for small alpha."""
-    if name == "small" and form == "S1":
+    if name == "small" and form is Form.S1:
         limits = [(known.get(n, low), known.get(n, high)) for n, low, high in (("alpha", LOWEST, 0.99), ("beta", -1.0, 1.0))]
         p = by_moments_about([known["loc"]], x, w, limits)[0]
     else:

@@ -15,6 +15,7 @@ import numpy as np
 
 from numbastats.stable import kernels
 from numbastats.stable.kernels import table_building as building
+from numbastats.stable.parameterisations import CUSP, Form
 
 __all__ = ["Table", "table"]
 
@@ -36,15 +37,15 @@ class Table:
         For log pdf, log cdf, log sf: middle, reciprocal half width, monomial coefficients, value at the start, 0.
     certificate : float
         Largest difference at the check points, of logarithms; relative to 1 + |logarithm|/100.
-    centred : bool
-        Whether the centre is zeta.
+    form : Form
+        S1 where the centre is zeta.
     """
 
     info: np.ndarray
     cells: np.ndarray
     panels: tuple[np.ndarray, np.ndarray, np.ndarray]
     certificate: float
-    centred: bool
+    form: Form
 
     @property
     def nbytes(self):
@@ -60,19 +61,19 @@ def table(a, b):
     info, cells = np.empty((3, 7)), np.empty((2 * building.MOST_CELLS, 1), np.int64)
     panels = np.empty((3, 2 * building.MOST, building.COLUMNS))
     marches, progress = np.zeros(building.MARCHES, building.MARCH), np.zeros(1, building.PROGRESS)
-    centred, make = a < 0.9, building.maker(a, b)
+    form, make = Form.S1 if a < CUSP else Form.S0, building.maker(a, b)
     while True:
         make(a, b, x, f, marches, spans, rows, progress, info, cells, panels)
         count, _, _, certificate, size, places = progress[0].item()
         if size:
-            return Table(info, cells[: int(places)].copy(), tuple(p[: int(size)].copy() for p in panels), certificate, centred)
-        _fill(a, b, centred, x[: int(count)], f)
+            return Table(info, cells[: int(places)].copy(), tuple(p[: int(size)].copy() for p in panels), certificate, form)
+        _fill(a, b, form, x[: int(count)], f)
 
 
-def _fill(a, b, centred, x, f):
+def _fill(a, b, form, x, f):
     """Logarithms of pdf, cdf, sf where they are missing, point by point."""
     rows, places = np.nonzero(np.isnan(f[: len(x), 0]))
     x, none = x[rows, places], np.empty(0)
     p, c, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
-    kernels.POINTS.serial(x, a, b, 0.0, 1.0, kernels.THREE_LOGS + kernels.S1 * float(centred), c, s, none, none, none, p)
+    kernels.POINTS.serial(x, a, b, 0.0, 1.0, kernels.THREE_LOGS + kernels.S1 * float(form), c, s, none, none, none, p)
     f[rows, 0, places], f[rows, 1, places], f[rows, 2, places] = p, c, s

@@ -12,6 +12,7 @@ import numbastats as ns
 from numbastats.stable.arguments import problem_of
 from numbastats.stable.fitting import _estimated, _searched
 from numbastats.stable.likelihood import BATCH, Likelihood
+from numbastats.stable.parameterisations import Form
 from numbastats.stable.shared_tables import EDGES_A, EDGES_B, SharedLikelihood, shared_tables
 from tests.stable.naive import draw
 
@@ -25,7 +26,7 @@ def by_the_likelihood(x, **options):
     """A fit without tables."""
     problem = problem_of(x, "ml", **options)
     likelihood = Likelihood(problem.y, problem.w, problem.share, OPTIONS)
-    likelihood.form, likelihood.known = problem.form, problem.form == "S1"
+    likelihood.form, likelihood.known = problem.form, problem.form is Form.S1
     return _estimated(problem, _searched(problem, likelihood, False, None), likelihood)
 
 
@@ -47,23 +48,25 @@ def test_the_maximum_is_that_of_fit(laws):
         assert abs(gain) < 1e-6 and errors < 5e-4, (alpha, beta, gain, errors)  # observed 3.1e-7 and 2.6e-4
 
 
-@pytest.mark.parametrize("form", ["S0", "S1", "peak"])
+@pytest.mark.parametrize("form", list(Form), ids=lambda form: form.name)
 @pytest.mark.parametrize(
     ("alpha", "beta"),
     [(0.47, 0.3), (0.6, -0.8), (0.75, 0.5), (0.76, 0.99), (0.9, -0.2), (0.97, 0.9), (1.2, 0.6), (1.5, 1.0), (1.94, -0.995)],
 )
 def test_likelihood_and_score(alpha, beta, form):
     """Against the integral, point by point, and its differences."""
-    if form == "peak" and alpha >= 1.0:
+    if form is Form.PEAK and alpha >= 1.0:
         return
-    p = ns.stable.convert(alpha, beta, 0.1, 1.2, to="S1") if form != "S0" else (alpha, beta, 0.1, 1.2)
+    p = ns.stable.convert(alpha, beta, 0.1, 1.2, to="S1") if form is not Form.S0 else (alpha, beta, 0.1, 1.2)
     p = np.array([float(v) for v in p])
     x = np.sort(ns.stable.rvs(alpha, beta, 0.1, 1.2, size=200, rng=1))
     many, one = SharedLikelihood(x, OPTIONS), Likelihood(x, None, 1.0, OPTIONS)
     many.form = one.form = form
-    if form == "peak":
+    if form is Form.PEAK:
         p[2] += p[3] * one.standardised(np.array([alpha, beta, x[0], 1.0]))[0]
-    want = (ns.stable.logpdf(one.standardised(p), alpha, beta, param="S0" if form == "S0" else "S1", method="quadrature")).sum()
+    want = (
+        ns.stable.logpdf(one.standardised(p), alpha, beta, param="S0" if form is Form.S0 else "S1", method="quadrature")
+    ).sum()
     assert abs(many(p) - (want - 200 * np.log(p[3]))) < 1e-3  # observed 4e-4
     _, state, outer = many._climbed(p, x)
     D = one.scores(p, None, [0, 1, 2, 3])

@@ -147,7 +147,7 @@ class GeneralizedHyperbolic(ByDensity):
         return found[index, 0], found[index, 1]
 
     def _entropy(self):
-        standard = type(self)(*self._of_standard(*self._standard()))
+        standard = self._at_standard()
         wide = standard._with_axis()
         return -standard.expect(lambda x: wide.logpdf(np.where(x == 0.0, 1e-300, x)))  # there may be a pole at mu = 0
 

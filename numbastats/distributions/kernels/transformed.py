@@ -6,10 +6,9 @@ A family says by ``image(z, c)`` what of its values has the distribution `base`,
 
 from __future__ import annotations
 
-import math
-
 from numbastats._core.kernel import bind, device_function
 from numbastats.scalar.elementary import exp, log
+from numbastats.scalar.transforms import TRANSFORMS
 
 __all__ = ["half_square", "log_constants", "log_image", "log_preimage", "no_base", "root_of_double", "transformed"]
 
@@ -36,16 +35,7 @@ def no_base():
 # --- z^2/2 has the standard form of the base: Rayleigh, Maxwell ---------------------------------------------------
 
 
-@device_function
-def half_square(z, c):
-    """What has the standard form of the base."""
-    return 0.5 * z * z
-
-
-@device_function
-def root_of_double(y, c):
-    """The inverse of `half_square`."""
-    return math.sqrt(2.0 * y)
+half_square, root_of_double, *_ = TRANSFORMS["half_square"].in_kernels()[1:]
 
 
 # --- shape log z has the standard form of a base without constants: log-logistic, Frechet, Pareto -----------------

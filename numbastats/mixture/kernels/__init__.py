@@ -17,7 +17,7 @@ from numbastats.mixture.kernels.latent import LATENT_CLIMBS, LATENT_SCORES, OWN
 from numbastats.mixture.kernels.passes import SUMS, known
 from numbastats.mixture.kernels.prepare import PREPARE
 from numbastats.mixture.kernels.rounds import ADVANCE, ADVANCE_ANY, LATENT_ADVANCE, LATENT_PASSES, PASSES, latent_sums
-from numbastats.mixture.kernels.scores import DENSITY, LABELS, SCORES, TRANSFORMS
+from numbastats.mixture.kernels.scores import DENSITY, LABELS, SCORES
 from numbastats.mixture.kernels.starts import STARTS
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "SCORES",
     "STARTS",
     "SUMS",
-    "TRANSFORMS",
     "insertion",
     "known",
     "latent_sums",

@@ -10,12 +10,13 @@ from numba import prange
 
 from numbastats._core.climb import copy
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, device_function
+from numbastats._core.kernel import Kernel, array_function, bind, device_function
 from numbastats.mixture.kernels.passes import BLOCK, CHUNK, LN2, LOG2E, ROW, shifted
 from numbastats.scalar import mixture as fam
-from numbastats.scalar.elementary import exp, exp_neg, log, log1p
+from numbastats.scalar.elementary import exp, exp_neg, log
+from numbastats.scalar.transforms import TRANSFORMS
 
-__all__ = ["DENSITY", "LABELS", "SCORES", "TRANSFORMS"]
+__all__ = ["DENSITY", "LABELS", "SCORES"]
 
 
 def scores_cpu(y, c, family, P, out, resp, stats):
@@ -68,28 +69,40 @@ SCORES = Kernel(
 
 # --- density: of values on a GPU, which the host would prepare otherwise --------------------------------------------------
 
-TRANSFORMS = "identity log reciprocal half_square square power log_ratio".split()
-_IDENTITY, _LOG, _RECIPROCAL, _HALF_SQUARE, _SQUARE, _POWER, _LOG_RATIO = range(len(TRANSFORMS))
-
 _function = array_function(fastmath=(), host=False)
 
 
+_forward = _log_forward = _code = _others = None  # bound to formulas
+
+
 @device_function
-def forward(transform, constant, x):
-    """(y, log y) of a value within the support, y = g(x), as `Family.forward` and `Family.log_forward` have them."""
-    if transform == _LOG:
-        return log(x), 0.0  # which is not needed
-    if transform == _LOG_RATIO:
-        return log1p((x - constant) / constant), 0.0
-    if transform == _RECIPROCAL:
-        return 1.0 / x, -log(x)
-    if transform == _HALF_SQUARE:
-        return 0.5 * x * x, 2.0 * log(x) - LN2
-    if transform == _SQUARE:
-        return x * x, 2.0 * log(x)
-    if transform == _POWER:
-        return x**constant, constant * log(x)
-    return x, log(x)
+def _unknown(transform, constant, x):
+    return math.nan, math.nan
+
+
+@device_function
+def _not_needed(x, constant):
+    return math.nan
+
+
+@device_function
+def _one_of(transform, constant, x):
+    if transform == _code:
+        return _forward(x, constant), _log_forward(x, constant)
+    return _others(transform, constant, x)
+
+
+def _by_code():
+    """A function of code, constant and value within the support: (y, log y), y = g(x) of the table of transforms."""
+    found = _unknown
+    for code, (name, transform) in enumerate(TRANSFORMS.items()):
+        made = transform.in_kernels()
+        log_forward = made.log_forward if name == "identity" or transform.jacobian(2.0)[1] != 0.0 else _not_needed
+        found = bind(_one_of, _code=code, _forward=made.forward, _log_forward=log_forward, _others=found)
+    return found
+
+
+forward = _by_code()
 
 
 @device_function
