@@ -22,7 +22,7 @@ KERNELS = [
     "distributions.gh_pdf parallel 0",
     "stable.series serial 0",
     "mixture.insertion serial 0",
-    "bayes.loglik serial 0",
+    "bayes.probit serial 0",
     "stable.table parallel 0",
     "stable.shared_totals serial 0",
     "mixture.starts serial 0",

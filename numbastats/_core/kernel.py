@@ -165,10 +165,10 @@ def bind(function, **names):
 
 
 def _name_of(value):
-    """What tells a bound function from others; those of a family of distributions have the names of the others' functions."""
+    """What tells a bound function from others; those of a family of distributions, or of a response, have others' names."""
     f = getattr(value, "py_func", value)
-    module = getattr(f, "__module__", None) or ""
-    return f"{module.rpartition('.')[2]}.{f.__qualname__}" if ".families." in module else getattr(f, "__qualname__", str(f))
+    room, _, file = (getattr(f, "__module__", None) or "").rpartition(".")
+    return f"{file}.{f.__qualname__}" if room.endswith((".families", ".responses")) else getattr(f, "__qualname__", str(f))
 
 
 def set_plain(compiled, plain):

@@ -16,7 +16,7 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import DeviceNotAvailable, OutOfDeviceMemory, warn
 from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
 from numbastats._core.options import DEVICES
-from numbastats._core.parallel import is_executor, mapped, parallel_region, worker_count
+from numbastats._core.parallel import Threads, is_executor, mapped, parallel_region, worker_count
 from numbastats._core.progress import LOG
 
 __all__ = ["GROUP", "LOOP_FROM", "choose_device", "launch", "launch_all", "or_on_the_host", "pairwise_sum", "run_loop"]
@@ -90,7 +90,7 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
     if LOG.isEnabledFor(logging.DEBUG):
         LOG.debug("%s: %d items on %s, workers=%r", kernel, n, device, workers)
     if device == "cpu":
-        count = worker_count(workers)
+        count = workers if type(workers) is Threads else worker_count(workers)
         if count == 1 or n * cost < PARALLEL_FROM:
             kernel.serial(*args)
         else:

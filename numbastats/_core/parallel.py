@@ -20,6 +20,7 @@ from numbastats import config
 from numbastats._core.checks import is_integer
 
 __all__ = [
+    "Threads",
     "check_workers",
     "in_threads",
     "is_executor",
@@ -106,7 +107,11 @@ def shares(items, most=64, size=50):
     return [items[lo : lo + step] for lo in range(0, len(items), step)]
 
 
-def worker_count(workers) -> int:
+class Threads(int):
+    """A number of threads as `worker_count` gives it, which `launch` does not check again at each pass of a fit."""
+
+
+def worker_count(workers) -> Threads:
     """Resolve ``workers=`` (None, a positive int, -1) to a number of threads this process can use."""
     if workers is None:
         workers = config.get("workers")
@@ -121,7 +126,7 @@ def worker_count(workers) -> int:
             "or what calls functions elsewhere: an Executor, a dask Client, joblib.Parallel, a pool"
         )
     available = numba.config.NUMBA_NUM_THREADS
-    return available if workers == -1 else min(int(workers), available)
+    return Threads(available if workers == -1 else min(int(workers), available))
 
 
 def threads_beside(workers):

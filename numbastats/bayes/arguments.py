@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -20,42 +20,10 @@ from numbastats._core.estimator import check_names
 from numbastats._core.kinds import to_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
-from numbastats.bayes.chains import SAMPLERS
+from numbastats.bayes.chains import AUTO, samplers_of
+from numbastats.bayes.responses import PROBIT, RESPONSES
+from numbastats.bayes.responses.record import record_of
 from numbastats.random import RNG, Device
-
-__all__ = [
-    "Columns",
-    "Horseshoe",
-    "Keep",
-    "Options",
-    "Prior",
-    "RegressionSampler",
-    "Sampler",
-    "Single",
-    "Storage",
-    "block",
-    "check_features",
-    "check_free",
-    "check_memory",
-    "check_outcomes_given",
-    "check_probability",
-    "checked_options",
-    "classes_and_signs",
-    "column",
-    "columns_of",
-    "count",
-    "finite",
-    "fixed",
-    "level_and_size",
-    "matrix",
-    "numbers",
-    "outcomes_as_numbers",
-    "outcomes_of_rows",
-    "scales_of",
-    "parametrised",
-    "storage_type",
-    "weights_of_rows",
-]
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
 Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
@@ -67,14 +35,7 @@ Single: TypeAlias = Literal["float64", "float32"]
 Columns: TypeAlias = Sequence[int | str]
 C = TypeVar("C", bound=type)
 
-_PRIORS, _KEEP = ("horseshoe", "ridge", "lasso", "horseshoe+"), ("moments", "cov", "draws", "all")
-_SAMPLERS = {  # by response
-    "probit": ("gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"),
-    "logit": ("collapsed-gibbs", "split-hmc", "surrogate"),
-    "poisson": ("split-hmc", "surrogate"),
-    "gaussian": ("gibbs", "collapsed-gibbs"),
-}
-_STORAGE_TYPES = ("float64", "float32", "bfloat16", "int8")
+_PRIORS, _FLOATS, _STORAGE_TYPES = get_args(Prior), get_args(Single), get_args(Storage)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
@@ -94,7 +55,7 @@ def fixed(value: Any) -> Any:
 class Options:
     """Parameters of an estimator; by themselves those when `fit` was called, as later changes take effect at the next fit."""
 
-    response: Any = "probit"
+    response: Any = PROBIT.word
     prior: Any = "horseshoe"
     tau_scale: float = 1.0
     tau: float | None = None
@@ -137,18 +98,18 @@ def check_probability(name, value, text="a probability between 0 and 1"):
         raise ValueError(f"{name}={value!r} is out of range; use {text}")
 
 
-def checked_options(params, responses=("probit",), priors=_PRIORS):
+def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
     """Options of a fit from the estimator's parameters by name; raises for invalid values and unknown names."""
     options = Options(**params)
     choice("response", options.response, responses)
     choice("prior", options.prior, priors)
-    choice("sampler", options.sampler, ("auto", *SAMPLERS))
-    if options.sampler not in ("auto", *_SAMPLERS[options.response]):
+    known, record = samplers_of(options.response), record_of(options.response)
+    if options.sampler not in (AUTO, *known):
         raise ValueError(
             f"sampler={options.sampler!r} is not one of response={options.response!r}; use 'auto' or one of "
-            f"{', '.join(map(repr, _SAMPLERS[options.response]))}"
+            f"{', '.join(map(repr, known))}"
         )
-    choice("keep", options.keep, _KEEP)
+    choice("keep", options.keep, get_args(Keep))
     for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
         value = getattr(options, name)
         if value is not None or name not in ("draws", "inner_sweeps"):
@@ -161,7 +122,8 @@ def checked_options(params, responses=("probit",), priors=_PRIORS):
                     f"an executor samples every chain in a process of its own, where {name}={getattr(options, name)!r} does not "
                     f"reach; pass workers= as a number of threads, or leave {name} out"
                 )
-    if not options.sampler.endswith("gibbs") and options.response != "gaussian" and options.warmup < 50:
+    adapts = record.usual is None if options.sampler == AUTO else known[options.sampler].adapts
+    if adapts and options.warmup < 50:
         raise ValueError(f"warmup={options.warmup} is too short for sampler={options.sampler!r}, which adapts; use at least 50")
     for name in ("tau_scale", "tau", "slab", "slab_df", "intercept_scale"):
         value = getattr(options, name)
@@ -181,7 +143,7 @@ def checked_options(params, responses=("probit",), priors=_PRIORS):
     return options
 
 
-def storage_type(dtype, quantize, response="probit"):
+def storage_type(dtype, quantize, response):
     """Name of the storage type of X; None where its size decides."""
     try:
         name = dtype if dtype is None or str(dtype) == "bfloat16" else np.dtype(dtype).name
@@ -189,8 +151,9 @@ def storage_type(dtype, quantize, response="probit"):
         name = ""
     if name not in (None, *_STORAGE_TYPES):
         raise TypeError(f"dtype={dtype!r} is not supported; use one of {', '.join(map(repr, _STORAGE_TYPES))}")
-    if response != "probit" and name not in (None, "float64", "float32"):
-        raise ValueError(f"dtype={dtype!r} is for response='probit'; use 'float64' or 'float32'")
+    if name not in (None, *_FLOATS, *record_of(response).stored):
+        takers = " or ".join(repr(word) for word, record in RESPONSES.items() if name in record.stored)
+        raise ValueError(f"dtype={dtype!r} is for response={takers}; use 'float64' or 'float32'")
     if quantize and name not in (None, "int8"):
         raise ValueError(f"quantize=True stores 8-bit integers, but dtype={dtype!r}; leave dtype=None")
     return "int8" if quantize else name
@@ -330,8 +293,8 @@ def check_free(free, facts, n, p, options):
     With a finite intercept_scale the prior mean of the intercept is that of y, one number more that is taken from y: where the
     columns then fit y exactly, the marginal likelihood of tau grows like tau, and the posterior is improper.
     """
-    bounded = options.tau is not None or options.slab is not None
-    if options.response == "gaussian" and options.fit_intercept and p >= n - 1 and not bounded:
+    bounded, scaled = options.tau is not None or options.slab is not None, record_of(options.response).scaled
+    if scaled and options.fit_intercept and p >= n - 1 and not bounded:
         if math.isfinite(options.intercept_scale):
             raise ValueError(
                 f"intercept_scale={options.intercept_scale!r} with {p} columns of {n} rows, which fit y exactly: the posterior "
@@ -344,7 +307,7 @@ def check_free(free, facts, n, p, options):
             f"unpenalized has {len(free)} columns, but X has {(weights > 0.0).sum()} rows that count; leave fewer columns "
             "without shrinkage than there are rows"
         )
-    if free and options.response == "gaussian" and math.isinf(options.intercept_scale) and weights.sum() <= k:
+    if free and scaled and math.isinf(options.intercept_scale) and weights.sum() <= k:
         raise ValueError(
             f"sample_weight has the sum {weights.sum():.3g}, and {k} coefficients have flat priors: sigma is not determined; "
             f"weights count rows, and have to exceed {k}"
@@ -361,8 +324,12 @@ def column(y):
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
-def outcomes_of_rows(y, n):
-    """Outcomes as a one-dimensional array; raises unless its length is n."""
+def outcomes_of_rows(y, n, *, as_vector=False):
+    """Outcomes as a one-dimensional array; raises unless its length is n, and warns of a column in place of a vector."""
+    shape = np.shape(to_host(y, "y"))
+    if as_vector and shape[1:] == (1,):
+        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
+        warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
     y = column(y)
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but X has {n} rows; pass one outcome per row")
@@ -398,8 +365,8 @@ def _two_classes(y):
         shown = ", ".join(map(repr, classes[:6].tolist())) + (", ..." if classes.size > 6 else "")
         kind = "continuous numbers" if y.dtype.kind == "f" and (y != np.rint(y)).any() else "classes"
         raise ValueError(
-            f"Only binary classification is supported. y has {classes.size} different values, {kind} ({shown}); a probit "
-            "model needs two: pass, for example, y > threshold or y == value"
+            f"Only binary classification is supported. y has {classes.size} different values, {kind} ({shown}); a model "
+            "of classes needs two: pass, for example, y > threshold or y == value"
         )
     if classes.size == 1:
         raise ValueError(
@@ -411,11 +378,7 @@ def _two_classes(y):
 
 def classes_and_signs(y, n):
     """The two classes, the event last, and +1 or -1 for each of n rows."""
-    shape = np.asarray(to_host(y, "y")).shape
-    if len(shape) == 2:
-        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
-        warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
-    y = outcomes_of_rows(y, n)
+    y = outcomes_of_rows(y, n, as_vector=True)
     missing = np.isnan(y) if y.dtype.kind == "f" else np.array([_missing(v) for v in y] if y.dtype.kind == "O" else [], bool)
     if missing.any():
         i = int(np.argmax(missing))
@@ -450,24 +413,15 @@ def weights_of_rows(v, n):
 
 
 def outcomes_as_numbers(y, n, options):
-    """Outcomes of a regression: finite, counts for response="poisson"."""
-    shape = np.asarray(to_host(y, "y")).shape
-    if len(shape) == 2 and shape[1] == 1:
-        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
-        warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
-    y = numbers("y", outcomes_of_rows(y, n), n)
-    if options.response == "poisson":
-        bad = (y < 0.0) | (y != np.rint(y))
-        if bad.any():
-            i = int(np.argmax(bad))
-            raise ValueError(
-                f"y[{i}] is {y[i]!r}, but response='poisson' takes counts, 0, 1, 2 and so on; for rates pass the counts, and "
-                "offset=np.log(exposure)"
-            )
-        if options.fit_intercept and math.isinf(options.intercept_scale) and not y.any():
-            raise ValueError(
-                "all counts are 0: with intercept_scale=inf the posterior is improper; use a finite scale, such as 10"
-            )
+    """Outcomes of a regression: finite, and in the domain of the response."""
+    y = numbers("y", outcomes_of_rows(y, n, as_vector=True), n)
+    record = record_of(options.response)
+    if record.holds is not None and not (fine := record.holds(y)).all():
+        i = int(np.argmin(fine))
+        raise ValueError(f"y[{i}] is {float(y[i])!r}, but response={record.word!r} takes {record.noun}, {record.fix}")
+    if record.improper is not None and options.fit_intercept and math.isinf(options.intercept_scale):
+        if reason := record.improper(y):
+            raise ValueError(f"{reason}: with intercept_scale=inf the posterior is improper; use a finite scale, such as 10")
     return y
 
 

@@ -1,12 +1,7 @@
 """The chains of a fit, which advance together: a pass over X serves them all.
 
-The samplers (samplers/) of a probit model are the paper's Gibbs sampler, the same with parameter expansion, and those that know
-of the likelihood its sum and gradient only: split Hamiltonian steps, a normal surrogate. A logit or Poisson model has the latter.
-Numbers have a Gibbs sampler of their own; they and two classes have another for more columns than rows.
-
-A sampler is a module: `problem` is what a fit computes of its rows once, `init` the state of the chains at their start, `step`
-the state after an iteration, and what it reports. States are arrays by name, changed in place, so that they can be saved and
-resumed exactly: what an iteration draws depends on the key, the chain and the iteration alone.
+Which samplers (samplers/) take a response says its record. States are arrays by name, changed in place, so that they can be
+saved and resumed exactly: what an iteration draws depends on the key, the chain and the iteration alone.
 """
 
 from __future__ import annotations
@@ -22,13 +17,13 @@ import threading
 import numpy as np
 
 from numbastats.bayes import kernels as k
-from numbastats.bayes.responses import BINARY
-from numbastats.bayes.samplers import hamiltonian, latent, normal, scales, surrogate, wide
+from numbastats.bayes.responses.record import record_of
+from numbastats.bayes.samplers import HAMILTONIAN, SAMPLERS, SURROGATE, WIDE, scales, surrogate
 from numbastats.bayes.samplers.adaptation import ANGLE, adapt
 
-__all__ = ["SAMPLERS", "Chains", "one_blas_thread", "sampler_of"]
+__all__ = ["AUTO", "Chains", "one_blas_thread", "sampler_of", "samplers_of"]
 
-SAMPLERS = {"gibbs": latent, "px-gibbs": latent, "split-hmc": hamiltonian, "surrogate": surrogate, "collapsed-gibbs": wide}
+AUTO = "auto"
 _TRIES = 50  # surrogate proposals by which "auto" decides
 _MANY_COLUMNS = 2000  # order of a factorisation above which threads of BLAS pay
 _SLAB_COLUMNS = 3  # columns for each row from which n x n algebra pays where a slab has it made anew at every proposal of tau
@@ -71,17 +66,23 @@ def one_blas_thread(n, p):
                 put()
 
 
-def sampler_of(response, sampler, n, p, slab):
-    """The sampler that "auto" stands for as far as the shape decides: else it is still "auto", or "gibbs" of numbers.
+def samplers_of(response):
+    """The samplers that take a response, by their words."""
+    return {SAMPLERS[name].word: SAMPLERS[name] for name in record_of(response).samplers}
 
-    Of numbers "gibbs" keeps up where a slab has A V A' made anew at every proposal of tau.
+
+def sampler_of(response, word, n, p, slab):
+    """The sampler of a word; for "auto" Hamiltonian steps where the shape does not decide, and tries in the warmup do.
+
+    The usual sampler of a response keeps up where a slab has A V A' made anew at every proposal of tau.
     """
-    if sampler != "auto":
-        return sampler
-    least = _SLAB_COLUMNS if response == "gaussian" and slab is not None and not math.isinf(slab) else 1
-    if response != "poisson" and p > least * n:
-        return "collapsed-gibbs"
-    return "gibbs" if response == "gaussian" else "auto"
+    found, usual = samplers_of(response), record_of(response).usual
+    if word != AUTO:
+        return found[word]
+    least = _SLAB_COLUMNS if usual and slab is not None and not math.isinf(slab) else 1
+    if WIDE.word in found and p > least * n:
+        return WIDE
+    return SAMPLERS[usual] if usual else HAMILTONIAN
 
 
 class Chains:
@@ -92,7 +93,7 @@ class Chains:
     rows : Rows
     prior : scales.Prior
     kind : str
-        One of `SAMPLERS`, or "auto".
+        The word of a sampler, or "auto".
     chains, warmup : int
     key : tuple of two uint32
     sweeps : int or None
@@ -115,15 +116,12 @@ class Chains:
         self.prior, self.warmup = prior, warmup
         self.n, self.p = rows.shape
         self.sweeps = surrogate.sweeps(self.n, self.p) if sweeps is None else sweeps
-        self.kind = sampler_of(rows.response, kind, self.n, self.p, prior.slab)
-        self.choosing = self.kind == "auto"
-        self.kind = "split-hmc" if self.choosing else self.kind
-        numbers = rows.response == "gaussian"
-        self.weight = rows.facts[k.WEIGHT].sum() if numbers else 0.0
-        self.sampler = normal if numbers and self.kind == "gibbs" else SAMPLERS[self.kind]
-        by_rows = self.sampler is wide or (self.sampler is latent and self.p > self.n)
+        self.sampler = sampler_of(rows.response, kind, self.n, self.p, prior.slab)
+        self.choosing = kind == AUTO and self.sampler is HAMILTONIAN
+        self.weight = rows.facts[k.WEIGHT].sum()
         first, of = (0, chains) if number is None else number
-        self.numbers = scales.Numbers(key, first, chains, of, self.p + (self.n if by_rows else 0), self.sweeps, rows.workers)
+        size = self.p + self.n * self.sampler.by_rows(self.n, self.p)
+        self.numbers = scales.Numbers(key, first, chains, of, size, self.sweeps, rows.workers)
         self.iteration = self.offered = self.nonfinite = 0
         self.angle = ANGLE
         self.accepted = np.zeros(chains)
@@ -133,20 +131,20 @@ class Chains:
 
     def attach(self, rows):
         """Take up the data, which are not pickled with the chains."""
-        self.rows, self.problem = rows, self.sampler.problem(rows, self.prior, self.kind)
+        self.rows, self.problem = rows, self.sampler.problem(rows, self.prior)
 
     def __getstate__(self):
         """The state that is pickled: without the data."""
-        return self.__dict__ | {"rows": None, "problem": None, "sampler": self.sampler.__name__}
+        return self.__dict__ | {"rows": None, "problem": None, "sampler": self.sampler.name}
 
     def __setstate__(self, state):
-        self.__dict__ |= state | {"sampler": importlib.import_module(state["sampler"])}
+        self.__dict__ |= state | {"sampler": SAMPLERS[state["sampler"]]}
 
     def quantities(self):
         """Arrays of all chains by name, of those that the sampler has."""
         s = self.state
-        found = {"b": s.b, **s.scales._asdict(), "accepted": self.accepted}
-        found |= {name: getattr(s, name, None) for name in ("log_sigma", "loglik")}
+        found = {"b": s.b, **s.scales._asdict(), "accepted": self.accepted, **getattr(s, "extras", {})}
+        found["loglik"] = getattr(s, "loglik", None)
         return {name: v for name, v in found.items() if v is not None}
 
     def advance(self):
@@ -158,9 +156,9 @@ class Chains:
         self.offered += 1
         if info.ratios is not None and i >= self.warmup:
             self.ratios.append(info.ratios)
-        if i < self.warmup and isinstance(self.state, hamiltonian.State):
-            rotates, s = self.kind == "split-hmc", self.state
-            metric = adapt(self.rows, s.metric, s.b, i, self.warmup, info.acceptance.mean(), rotates=rotates)
+        if i < self.warmup and self.sampler.adapts:
+            s = self.state
+            metric = adapt(self.rows, s.metric, s.b, i, self.warmup, info.acceptance.mean(), rotates=not self.sampler.sweeps)
             self.state, self.angle = s._replace(metric=metric), metric.angle
             if self.choosing and i == int(0.8 * self.warmup):
                 self._choose()
@@ -174,7 +172,7 @@ class Chains:
 
     def _choose(self):
         """Try surrogate proposals, from a state of the posterior to another; go on with them where they do."""
-        self.choosing, self.sampler = False, surrogate
+        self.choosing, self.sampler = False, SURROGATE
         total, best, tried = 0.0, -math.inf, []
         for _ in range(_TRIES):
             info = self._step()
@@ -183,7 +181,6 @@ class Chains:
             best = max(best, self.state.loglik.max())
             self.numbers.clock += 1
         # a plane separates the classes, so that the posterior has the prior's tails
-        separable = self.rows.response in BINARY and best > -math.log(2.0)
-        light = self.rows.response != "probit" and (surrogate.tail_shape(tried) or 0.0) > _LIGHT
-        self.kind = "surrogate" if total / _TRIES > 0.6 and not separable and not light else "split-hmc"
-        self.sampler = SAMPLERS[self.kind]
+        separable = self.rows.response.separable and best > -math.log(2.0)
+        light = self.rows.response.light and (surrogate.tail_shape(tried) or 0.0) > _LIGHT
+        self.sampler = SURROGATE if total / _TRIES > 0.6 and not separable and not light else HAMILTONIAN

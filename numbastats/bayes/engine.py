@@ -17,10 +17,10 @@ import numpy as np
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import interrupts_held
-from numbastats.bayes.chains import one_blas_thread, sampler_of
+from numbastats.bayes.chains import one_blas_thread, sampler_of, samplers_of
 from numbastats.bayes.diagnostics import ess_bulk, rhat
 from numbastats.bayes.predictions import side_by_side
-from numbastats.bayes.responses import BINARY
+from numbastats.bayes.responses.record import record_of
 from numbastats.bayes.samplers.surrogate import tail_shape
 
 __all__ = ["Moments", "Posterior", "Run", "Spread", "agree", "bytes_of_draws", "free_memory", "goals"]
@@ -50,7 +50,7 @@ def goals(options, n, p):
     """Iterations after which to stop if the chains agree; the last of them ends the sampling."""
     draws = [options.draws or _FIRST]
     if options.draws is None:
-        if sampler_of(options.response, options.sampler, n, p, options.slab) == "collapsed-gibbs":
+        if sampler_of(options.response, options.sampler, n, p, options.slab).products:
             work, most = options.thin * n * n * p, _MOST_PRODUCTS
         else:  # per draw: a pass over the data and a factorisation
             work, most = options.thin * (n * p + p * p * min(n, p)), _MOST_WORK
@@ -219,7 +219,8 @@ class Run:
         """Parts of the state that every draw keeps."""
         names = {"draws": ("b", "log_tau"), "all": ("b", "log_tau", "d")}.get(self.options.keep, ())
         found = self.chains.quantities() if names else ()
-        return (*names, *(name for name in ("log_sigma", "log_slab", "accepted", "loglik") if name in found))
+        extras = [own.name for own in record_of(self.options.response).own]
+        return (*names, *(name for name in (*extras, "log_slab", "accepted", "loglik") if name in found))
 
     def _original(self, B):
         """Coefficients of the columns of X from coefficients of the sampler's columns."""
@@ -254,7 +255,7 @@ class Run:
             "angle": chains.angle,
             "ms_per_iteration": 1e3 * self._seconds / max(chains.iteration, 1),
             "nonfinite": chains.nonfinite,
-            "inner_sweeps": chains.sweeps if chains.kind == "surrogate" else 1,
+            "inner_sweeps": chains.sweeps if chains.sampler.sweeps else 1,
             "pareto_k": tail_shape(chains.ratios),
         }
         draws = self._draws()
@@ -263,7 +264,7 @@ class Run:
         return Posterior(draws, self._sample_stats(), self.moments.pooled(), stats, chains.iteration, converged)
 
     def _kinds(self):
-        return self.chains.kind
+        return self.chains.sampler.word
 
     def _draws(self):
         """The stored draws by name, in the units of X."""
@@ -275,8 +276,9 @@ class Run:
             "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
             "log_tau": T + math.log(self.scaling.unit),
         }
-        if "log_sigma" in self._kept:
-            draws["log_sigma"] = self._kept["log_sigma"] + math.log(self.scaling.size)
+        for own in record_of(self.options.response).own:
+            if own.name in self._kept:
+                draws[own.name] = self._kept[own.name] + (math.log(self.scaling.size) if own.scale else 0.0)
         if "log_slab" in self._kept and math.isfinite(self.options.slab_df):
             draws["log_slab"] = self._kept["log_slab"] + math.log(self.scaling.unit)
         if "d" in self._kept:
@@ -296,7 +298,7 @@ class Run:
         return found
 
     def _side_by_side(self, draws):
-        return side_by_side(draws, self.names, intercept=self.options.fit_intercept, tau=self.options.tau is None)
+        return side_by_side(draws, self.names, self.options)
 
     def _light_tails(self):
         return _light(self.posterior.stats)
@@ -306,10 +308,10 @@ class Run:
     def complaint(self):
         """Text of the warning about a run that has not converged."""
         if self._light_tails():
-            other = " or 'px-gibbs'" if self.options.response == "probit" else ""
+            others = [f"{word!r}" for word, one in samplers_of(self.options.response).items() if one.heavy_tails]
             return (
                 "the draws miss the tails, which are heavier than the surrogate's (Pareto k = "
-                f"{self.posterior.stats['pareto_k']:.2f}), as with separable data; use sampler='split-hmc'{other}, or a "
+                f"{self.posterior.stats['pareto_k']:.2f}), as with separable data; use sampler={' or '.join(others)}, or a "
                 "slab, for example slab=3.0 with standardize=True"
             )
         measures = None  # R-hat and bulk ESS of all columns, with their names
@@ -337,7 +339,7 @@ class Run:
         return f"{text}; the chains' mean log-likelihoods are {means}"
 
     def _remedies(self, measures):
-        options, n, times = self.options, self.moments.n, 4.0
+        options, record, n, times = self.options, record_of(self.options.response), self.moments.n, 4.0
         if measures is not None:  # R-hat - 1 falls as 1/draws, the ESS grows with them
             times = 3.0 * np.clip(max(_ESS / measures[1].min(), (measures[0].max() - 1.0) / (_RHAT - 1.0)), 1.0, 100.0)
         more, most = 1000 * math.ceil(np.nan_to_num(times, nan=4.0) * n / 1000.0), _MOST_TIMES * max(n, _FIRST)
@@ -345,14 +347,14 @@ class Run:
         tips = [] if hopeless else [f"draws={more} (or continue_({more - n}))"]
         if not options.standardize:
             tips.append("standardize=True unless the columns' standard deviations are near 1")
-        if options.slab is None and options.response in BINARY:
+        if options.slab is None and record.separable:
             tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
         elif options.slab is None and hopeless:
             tips.append("slab= the size of the largest coefficients that may be")
-        if options.response == "poisson" and self.chains.p > self.chains.n:
+        if record.screen and self.chains.p > self.chains.n:
             tips.append(
-                "those columns only that HorseshoeRegression().fit(X, np.sqrt(y)) finds to matter, as chains of counts move "
-                f"slowly with more columns ({self.chains.p}) than rows ({self.chains.n})"
+                f"those columns only that HorseshoeRegression().fit(X, {record.screen}) finds to matter, as chains of "
+                f"{record.noun} move slowly with more columns ({self.chains.p}) than rows ({self.chains.n})"
             )
         elif hopeless:
             tips.append("fewer columns")
@@ -420,7 +422,7 @@ class Spread(Run):
         return False
 
     def _kinds(self):
-        return " and ".join(sorted({part.chains.kind for part in self._parts}))
+        return " and ".join(sorted({part.chains.sampler.word for part in self._parts}))
 
 
 def _alone(make, number, options, scaling, names, rows):

@@ -8,7 +8,7 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -23,13 +23,14 @@ from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
-from numbastats.bayes import arguments, predictions
+from numbastats.bayes import arguments, predictions, responses
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
-from numbastats.bayes.responses import BINARY, facts_of_rows
+from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
+from numbastats.bayes.responses.record import facts_of_rows, record_of
 from numbastats.bayes.samplers import scales
 from numbastats.random import RNG
 
@@ -64,8 +65,8 @@ def _chains_of(rows, number, **options):
 class _Regression(Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
-    _responses: tuple[str, ...] = ("probit",)
-    _priors: tuple[str, ...] = ("horseshoe", "horseshoe+")
+    _responses: tuple[str, ...] = (PROBIT.word,)
+    _priors: tuple[str, ...] = get_args(Horseshoe)
 
     coef_: NDArray[np.float64]
     intercept_: Any
@@ -139,16 +140,13 @@ class _Regression(Estimator, Options):
         source = Source(
             reader, facts, found.signs, found.event, storage=storage, units=units, rounded=self.quantize, outcomes=found.outcomes
         )
-        kind = sampler_of(self.response, self.sampler, facts.n, facts.p + self.fit_intercept, self.slab)
-        whole = kind == "collapsed-gibbs" or (kind.endswith("gibbs") and facts.p + self.fit_intercept > facts.n)
-        again = reader.streamed and storage in ("float64", "float32") and not whole
-        # the sums of a normal model, and products with vectors and of n x n, are made of sparse rows as they are
-        again |= (
-            reader.sparse and storage in ("float64", "float32") and (kind == "collapsed-gibbs" or self.response == "gaussian")
-        )
+        n, p = facts.n, facts.p + self.fit_intercept
+        sampler = sampler_of(self.response, self.sampler, n, p, self.slab)
+        again = reader.streamed and not sampler.by_rows(n, p)
+        again |= reader.sparse and not sampler.passes  # sums over sparse rows are made as they are
+        again &= storage in ("float64", "float32")
         X = source if again else source.load()
-        # executors take host arrays, a normal model sums once, and the sampler of many columns makes no passes
-        if is_executor(self.workers) or self.response == "gaussian" or kind == "collapsed-gibbs":
+        if is_executor(self.workers) or not sampler.passes:  # executors take host arrays
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass
             work = None if again else functools.partial(work_of, *source.shape, self.chains)
@@ -160,7 +158,7 @@ class _Regression(Estimator, Options):
     def _chains(self, facts, units, free, shared):
         """A function that makes `Chains` at their start from rows; scales of the prior are divided by the unit."""
         unit, scale = units.unit, self.intercept_scale
-        others = scale if math.isfinite(scale) or self.response == "gaussian" else _WIDE
+        others = scale if math.isfinite(scale) or record_of(self.response).flat else _WIDE
         prior = scales.Prior(
             self.prior,
             units.intercept,
@@ -327,7 +325,7 @@ class _Regression(Estimator, Options):
         """All draws side by side (chains, draws, k), and their names."""
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         options = self._options
-        return predictions.side_by_side(self.draws_, names, intercept=options.fit_intercept, tau=options.tau is None)
+        return predictions.side_by_side(self.draws_, names, options)
 
     def _pair(self, X, y, offset):
         """X and the numbers that the likelihood takes for outcomes, checked."""
@@ -447,7 +445,7 @@ class _Regression(Estimator, Options):
         model = cls()
         if params["prior"] != model.prior and "prior" not in model.get_params():
             raise ValueError(f"{path} has a model with prior={params['prior']!r}; use BayesProbit.load")
-        response = params.get("response", "probit")
+        response = params.get("response", PROBIT.word)  # files of the first versions have no other
         if response not in cls._responses:
             raise ValueError(f"{path} has a model with response={response!r}, not one of {cls.__name__}")
         vars(model).update({n: v for n, v in params.items() if n in model.get_params()})
@@ -533,9 +531,11 @@ class _Classifier(_Regression):
     def _outcomes(self, y, n, options, sample_weight, offset):
         classes, signs = arguments.classes_and_signs(y, n)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
-        if self.response == "probit":
+        record = record_of(self.response)
+        if not record.weighted:
             if weights is not None or offset is not None:
-                raise ValueError("sample_weight and offset are not for response='probit'; use response='logit'")
+                others = " or ".join(repr(r.word) for r in RESPONSES.values() if r.classes and r.weighted)
+                raise ValueError(f"sample_weight and offset are not for response={record.word!r}; use response={others}")
             return Outcomes(signs, classes[1], classes=classes)
         facts = facts_of_rows(weights, None if offset is None else offset * signs, np.ones(n))
         return Outcomes(signs, classes[1], facts, classes)
@@ -557,12 +557,13 @@ class _Classifier(_Regression):
 
     def _normal_scores(self, what, X):
         """Normal scores of P(y = 1) where the covariance of the coefficients was kept instead of draws."""
-        if "covariance" not in self.moments_ or self._options.response != "probit":
+        averaged = record_of(self._options.response).averaged
+        if "covariance" not in self.moments_ or averaged is None:
             self._need_draws(what)
         warn("no draws were kept: probabilities come from a normal approximation of the posterior")
         if not ((self.moments_["variance"] >= np.finfo(float).tiny) & np.isfinite(self.moments_["variance"])).all():
             raise ValueError("variances are 0, as of a single draw, or beyond the range of float64; fit with keep='draws'")
-        return predictions.normal_scores(self.moments_, self._matrix(X), self._options.fit_intercept)
+        return predictions.normal_scores(self.moments_, self._matrix(X), self._options.fit_intercept, averaged)
 
     @overload
     def predict_proba(
@@ -606,7 +607,8 @@ class _Classifier(_Regression):
         if not self.draws_:
             if interval is not None or draws is not None or offset is not None:
                 self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "an offset")
-            return predictions.normal_probabilities(self._normal_scores("predict_proba", X))
+            scores = self._normal_scores("predict_proba", X)
+            return predictions.of_both(record_of(self._options.response).probability, scores)
         X = self._matrix(X)
         if draws is not None:
             arguments.count("draws", draws)
@@ -637,7 +639,8 @@ class _Classifier(_Regression):
         if not self.draws_:
             if offset is not None:
                 self._need_draws("an offset")
-            return predictions.normal_log_probabilities(self._normal_scores("predict_log_proba", X))
+            scores = self._normal_scores("predict_log_proba", X)
+            return predictions.of_both(record_of(self._options.response).log_probability, scores)
         X, response = self._matrix(X), self._options.response
         offset = arguments.numbers("offset", offset, X.shape[0])
         return predictions.log_probabilities(self.draws_, X, self.workers, response=response, offset=offset)
@@ -759,9 +762,9 @@ class HorseshoeClassifier(_Classifier):
     [[0.0, 1.0]]
     """
 
-    _responses = BINARY
+    _responses = tuple(word for word, record in RESPONSES.items() if record.classes)
 
-    response: Literal["logit", "probit"] = "logit"
+    response: Classification = responses.LOGIT.word
     prior: Horseshoe = "horseshoe"
     slab: float | None = 2.5
     sampler: Sampler = "auto"
@@ -927,9 +930,9 @@ class HorseshoeRegression(_Regression):
     """
 
     _estimator_type = "regressor"
-    _responses = ("gaussian", "poisson")
+    _responses = tuple(word for word, record in RESPONSES.items() if not record.classes)
 
-    response: Literal["gaussian", "poisson"] = "gaussian"
+    response: Regression = responses.GAUSSIAN.word
     prior: Horseshoe = "horseshoe"
     intercept_scale: float = math.inf
     sampler: RegressionSampler = "auto"
@@ -977,7 +980,7 @@ class HorseshoeRegression(_Regression):
         y = arguments.outcomes_as_numbers(y, n, options)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
         signs = np.ones(n, np.int8)
-        if self.response == "poisson":
+        if not record_of(self.response).scaled:
             return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=y)
         rest = y if offset is None else y - offset
         level, size = arguments.level_and_size(rest, weights, options)
@@ -1040,12 +1043,12 @@ class HorseshoeRegression(_Regression):
         choice("kind", kind, ("mean", "outcome"))
         if interval is not None:
             arguments.check_probability("interval", interval)
-        response = self._options.response
-        if interval is not None or response == "poisson":
-            self._need_draws("an interval" if interval is not None else "the mean of counts")
+        response, record = self._options.response, record_of(self._options.response)
+        if interval is not None or record.mean is not None:
+            self._need_draws("an interval" if interval is not None else f"the mean of {record.noun}")
         X = self._matrix(X)
         offset = arguments.numbers("offset", offset, X.shape[0])
-        if interval is None and response == "gaussian":
+        if interval is None and record.mean is None:
             m = X.astype(np.float64) @ self.coef_ + self.intercept_
             return m if offset is None else m + offset
         mean, ends = predictions.means(self.draws_, X, response, None if kind == "outcome" else interval, offset)
@@ -1248,9 +1251,9 @@ class BayesProbit(_Classifier):
     True
     """
 
-    _priors = ("horseshoe", "ridge", "lasso", "horseshoe+")
+    _priors = get_args(Prior)
 
-    response: Any = fixed("probit")
+    response: Any = fixed(PROBIT.word)
     prior: Prior = dataclasses.field(default="horseshoe", kw_only=False)
     sampler: Sampler = "auto"
 

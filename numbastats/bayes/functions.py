@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 import numbastats.random as random
 from numbastats._core.elementwise import elementwise
 from numbastats._core.errors import names_ours
-from numbastats._core.options import ArrayOptions, Device, NumberOptions
+from numbastats._core.options import ArrayOptions, Device, NumberOptions, hands_on
 from numbastats.bayes import kernels as k
 from numbastats.random import RNG, Size
 
@@ -71,15 +71,8 @@ def inv_mills(x: float, **options: Unpack[NumberOptions]) -> float: ...
 def inv_mills(x: NDArray[Any], **options: Unpack[ArrayOptions]) -> NDArray[Any]: ...
 @overload
 def inv_mills(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any: ...
-def inv_mills(
-    x: ArrayLike,
-    *,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
-) -> Any:
+@hands_on(log_ndtr)
+def inv_mills(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
     """phi(x)/Phi(x), the derivative of `log_ndtr`.
 
     Parameters
@@ -104,7 +97,7 @@ def inv_mills(
     >>> ns.bayes.inv_mills([-10.0, 0.0, 10.0]).round(6)
     array([10.098093,  0.797885,  0.      ])
     """
-    return _evaluate("inv_mills", x, 3.5, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+    return _evaluate("inv_mills", x, 3.5, options)
 
 
 @overload
@@ -113,15 +106,8 @@ def log_exe1(x: float, **options: Unpack[NumberOptions]) -> float: ...
 def log_exe1(x: NDArray[Any], **options: Unpack[ArrayOptions]) -> NDArray[Any]: ...
 @overload
 def log_exe1(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any: ...
-def log_exe1(
-    x: ArrayLike,
-    *,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
-) -> Any:
+@hands_on(log_ndtr)
+def log_exe1(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
     """log(e^x E1(x)), E1 the exponential integral: the log density of a horseshoe coefficient up to constants.
 
     Parameters
@@ -146,7 +132,7 @@ def log_exe1(
     >>> ns.bayes.log_exe1([1e-300, 1.0, 1e6]).round(4).tolist()
     [6.537, -0.5169, -13.8155]
     """
-    return _evaluate("log_exe1", x, 4.0, dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream))
+    return _evaluate("log_exe1", x, 4.0, options)
 
 
 @names_ours

@@ -13,7 +13,8 @@ from numbastats._core.launch import launch, pairwise_sum
 from numbastats._core.parallel import worker_count
 from numbastats._core.progress import LOG
 from numbastats.bayes import kernels as k
-from numbastats.bayes.responses import RESPONSES
+from numbastats.bayes.responses import PROBIT
+from numbastats.bayes.responses.record import Joint, record_of
 from numbastats.bayes.samplers.algebra import normal_matrix
 
 __all__ = ["Rows", "part_rows", "work_of"]
@@ -22,13 +23,7 @@ _PART = 2**20  # entries of X held as floats at once: they fit the third-level c
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
 _MORE = 16  # matrix products on a GPU take so many times _PART entries at once
 _PASSES = 2000  # assumed passes of a fit, for the choice of the device
-# For each storage type: the suffix of the kernels' names, the type of their sums.
-_STORED = {
-    "float64": ("", np.float64),
-    "float32": ("", np.float32),
-    "int8": ("_int8", np.float64),
-    "uint16": ("_bfloat16", np.float32),
-}
+_PACKED = {"int8": ("_int8", np.float64), "uint16": ("_bfloat16", np.float32)}  # suffix of kernels' names, type of their sums
 
 
 def part_rows(columns):
@@ -55,27 +50,29 @@ class Rows:
     scale, shift : numpy.ndarray, shape (p,), optional
         X stands for X scale + s shift, s its first column, which is left out where X has more columns than `scale`. Applied to
         the coefficients before a pass and to its sums afterwards.
-    response : {"probit", "logit", "gaussian", "poisson"}
+    response : Record or str
+        By default that of the paper.
     facts : numpy.ndarray, shape (3, n), optional
-        Of every row, from `facts_of_rows`; needed by all responses but "probit".
+        Of every row, from `facts_of_rows`; needed by responses that have weights.
     """
 
-    def __init__(self, X, device, workers, scale=None, shift=None, *, response="probit", facts=None):
+    def __init__(self, X, device, workers, scale=None, shift=None, *, response=PROBIT, facts=None):
         n, width = X.shape
         if scale is None and X.dtype == np.int8:
             scale = np.ones(width)
-        self.X, self.device, self.workers, self.scale, self.shift = X, device, workers, scale, shift
-        self.shape = n, width if scale is None else scale.size
+        self.X, self.device, self.workers, self.scale, self.shift = X, device, worker_count(workers), scale, shift
+        self.response, self.facts = record_of(response), np.ones((3, 1)) if facts is None else facts
+        self.predictors = self.response.predictors(self.facts[k.OUTCOME]) if isinstance(self.response, Joint) else 1
+        self.shape = n, (width if scale is None else scale.size) * self.predictors
         rows = max(k.GROUP, min(4096, -(-n // 64)))
         self.chunk = -(-rows // k.GROUP) * k.GROUP
         self.part = max(1, max(part_rows(width), width) // self.chunk) * self.chunk  # at least as many rows as X'X has
-        self.kernels, self.dtype = _STORED[X.dtype.name]
+        self.kernels, self.dtype = _PACKED.get(X.dtype.name, ("", X.dtype.type))
         size = np.dtype(self.dtype).itemsize
         if X.dtype == self.dtype:
             self.tile = k.tile_rows(width, size)
         else:  # a tile in both forms, stored and as floats, fits the first-level cache
             self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
-        self.response, self.facts = response, np.ones((3, 1)) if facts is None else facts
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
         self._kept: Any = None
         if device == "cuda" and self._whole is not None:
@@ -139,7 +136,7 @@ class Rows:
             G, S = np.empty((chunks, chains, p), self.dtype), np.empty((chunks, chains))
         args = (B, *key, streams, np.uint32(step))
         if self._whole is None:  # a chunk for every thread
-            parts = self.X.parts(max(self.part, self.chunk * worker_count(self.workers)))
+            parts = self.X.parts(max(self.part, self.chunk * self.workers))
         else:
             parts = [(0, self._whole)]
         for lo, x in parts:
@@ -187,10 +184,21 @@ class Rows:
 
     def loglik(self, B):
         """Log-likelihood and its gradient for every chain b in B."""
+        if isinstance(self.response, Joint):
+            values, slopes = zip(*(self.response.value(*self._jointly(b)) for b in B), strict=True)
+            return np.array(values), np.array([self._over_rows(s) for s in slopes])
         none = np.uint32(0)
-        kernels = k.LOGLIK if self.response == "probit" else RESPONSES[self.response].kernels
-        g, total = self._run(kernels, B, (none, none), np.zeros(B.shape[0], np.uint32), 0)
+        g, total = self._run(self.response.kernels, B, (none, none), np.zeros(B.shape[0], np.uint32), 0)
         return total, g
+
+    def _jointly(self, b):
+        """Of a `Joint` response linear predictors, shape (n, predictors), outcomes and weights; b goes by predictors."""
+        weights, offsets, outcomes = self.facts
+        return np.array([self.columns() @ c + offsets for c in b.reshape(self.predictors, -1)]).T, outcomes, weights
+
+    def _over_rows(self, T):
+        """Sums of X's rows times the numbers of each predictor."""
+        return np.concatenate([t @ self.columns() for t in T.T])
 
     def gram(self):
         """X'X, Fortran order, in double precision: for nearly collinear columns large numbers cancel."""
@@ -211,19 +219,19 @@ class Rows:
 
     def curvature(self, b):
         """H = X' W X in double, W the weights of the log-likelihood's Hessian at b, and h = H b + gradient."""
+        if isinstance(self.response, Joint):
+            at = self._jointly(b)
+            H = scipy.linalg.block_diag(*(normal_matrix(self.columns(), w) for w in self.response.curvature(*at).T))
+            return H, H @ b + self._over_rows(self.response.value(*at)[1])
 
         def sums(xp, blocks):
             p = self.shape[1]
             H, g = xp.zeros((p, p), order="F"), xp.zeros(p)
             for lo, x in blocks:
                 m = _of_host(x @ xp.asarray(b, x.dtype)).astype(np.float64)
-                if self.response == "probit":
-                    r = _ratios(m)
-                    root = np.sqrt(np.maximum(r * (r + m), 0.0))
-                else:
-                    weights, offsets, outcomes = self.facts[:, lo : lo + len(x)]
-                    r, curvature = RESPONSES[self.response].derivatives(m + offsets, outcomes)
-                    r, root = weights * r, np.sqrt(weights * curvature)
+                weights, offsets, outcomes = self.facts[:, lo : lo + len(x)] if self.response.weighted else (1.0, 0.0, 1.0)
+                r, curvature = self.response.derivatives(m + offsets, outcomes)
+                r, root = weights * r, np.sqrt(weights * curvature)
                 g += x.T @ xp.asarray(r, x.dtype)
                 x = x * xp.asarray(root)[:, None]  # a product with its own transpose takes half the time
                 H += x.T @ x
@@ -234,11 +242,7 @@ class Rows:
 
     def level(self):
         """Linear predictor of the mean outcome, where an intercept may start."""
-        if self.response != "poisson":
-            return 0.0
-        weights, offsets, outcomes = self.facts
-        top = offsets.max()
-        return float(np.log((weights @ outcomes + 0.5) / (weights @ np.exp(offsets - top))) - top)
+        return self.response.level(*self.facts)
 
     def least_squares(self):
         """H = X'WX, Fortran order, least-squares coefficients b, X'Wr and r'Wr of their residuals r."""
@@ -265,9 +269,3 @@ class Rows:
 def _of_host(x):
     """An array of NumPy or CuPy as a NumPy array."""
     return x if isinstance(x, np.ndarray) else np.asfortranarray(x.get())
-
-
-def _ratios(m):
-    out = np.empty_like(m)
-    k.ELEMENTWISE["inv_mills"].serial(m, out)
-    return out

@@ -9,44 +9,19 @@ from scipy.sparse import issparse
 
 from numbastats._core.elementwise import elementwise
 from numbastats._core.results import Table
-from numbastats.bayes import kernels
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
 from numbastats.bayes.likelihood import part_rows
-from numbastats.bayes.responses import expit, log_expit, mean_of, outcome_of
+from numbastats.bayes.responses.record import record_of
 from numbastats.random import uniform
-
-__all__ = [
-    "log_likelihoods",
-    "log_probabilities",
-    "loo",
-    "means",
-    "normal_log_probabilities",
-    "normal_probabilities",
-    "normal_scores",
-    "outcome_intervals",
-    "outcomes",
-    "predictors",
-    "probabilities",
-    "side_by_side",
-    "summary",
-    "waic",
-]
 
 _BLOCK = 2**22  # linear predictors held at once when draws meet rows
 
 
-def _apply(name, x, workers=None):
-    """An elementwise function of `bayes` on a host array."""
-    return elementwise(lambda dtype: kernels.ELEMENTWISE[name], ("x",), (x,), device="cpu", workers=workers, cost=3.0)
-
-
-def _probability(response, workers):
-    """The function that maps linear predictors to probabilities."""
-    return expit if response == "logit" else lambda m: _apply("ndtr", m, workers)
-
-
-def _log_probability(response, workers):
-    return log_expit if response == "logit" else lambda m: _apply("log_ndtr", m, workers)
+def _apply(function, x, workers=None):
+    """A function of a record on a host array."""
+    if callable(function):  # else it is a kernel
+        return function(x)
+    return elementwise(lambda dtype: function, ("x",), (x,), device="cpu", workers=workers, cost=3.0)
 
 
 def predictors(draws, X, number=None, offset=None):
@@ -82,15 +57,15 @@ def predictors(draws, X, number=None, offset=None):
 # --- probabilities ------------------------------------------------------------------------------------------------------
 
 
-def probabilities(draws, X, interval=None, number=None, workers=None, *, response="probit", offset=None):
+def probabilities(draws, X, interval=None, number=None, workers=None, *, response, offset=None):
     """Posterior means of P(y = 0) and P(y = 1), shape (n, 2), and the ends, shape (2, n), of a central interval of the latter."""
     p, ends = np.empty((X.shape[0], 2)), np.empty((2, X.shape[0]))
-    probability = _probability(response, workers)
+    probability = record_of(response).probability
     for part, m in predictors(draws, X, number, offset):
-        p[part, 1] = probability(m).mean(axis=1)
-        p[part, 0] = probability(-m).mean(axis=1)
+        p[part, 1] = _apply(probability, m, workers).mean(axis=1)
+        p[part, 0] = _apply(probability, -m, workers).mean(axis=1)
         if interval is not None:
-            ends[:, part] = probability(np.quantile(m, _ends(interval), axis=1))
+            ends[:, part] = _apply(probability, np.quantile(m, _ends(interval), axis=1), workers)
     return p, ends
 
 
@@ -101,11 +76,11 @@ def _ends(interval):
 
 def means(draws, X, response, interval=None, offset=None):
     """Posterior mean of the mean response, shape (n,), and the ends, shape (2, n), of a central interval of it."""
-    mean, ends = np.empty(X.shape[0]), np.empty((2, X.shape[0]))
+    mean, ends, record = np.empty(X.shape[0]), np.empty((2, X.shape[0])), record_of(response)
     for part, m in predictors(draws, X, offset=offset):
-        mean[part] = mean_of(response, m).mean(axis=1)
+        mean[part] = record.mean_of(m).mean(axis=1)
         if interval is not None:
-            ends[:, part] = mean_of(response, np.quantile(m, _ends(interval), axis=1))
+            ends[:, part] = record.mean_of(np.quantile(m, _ends(interval), axis=1))
     return mean, ends
 
 
@@ -115,73 +90,63 @@ def outcome_intervals(draws, X, response, interval, offset=None):
     They are quantiles of one outcome for each draw of the parameters, by inversion of equidistant probabilities. Those come in
     one random order for all calls and rows, so that a row's interval depends on nothing else.
     """
-    ends, sigma = np.empty((2, X.shape[0])), _sigma(draws)
+    ends, record = np.empty((2, X.shape[0])), record_of(response)
+    own = record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
         u = (np.random.default_rng(0).permutation(m.shape[1]) + 0.5) / m.shape[1]
-        ends[:, part] = np.quantile(outcome_of(response, m, u, sigma), _ends(interval), axis=1)
+        ends[:, part] = np.quantile(record.quantile(u, m, own), _ends(interval), axis=1)
     return ends
 
 
 def outcomes(draws, X, response, key, offset=None):
     """One outcome of every row for every draw, shape (draws, n); of two classes -1 and 1."""
-    out, sigma = np.empty((draws["log_tau"].size, X.shape[0])), _sigma(draws)
+    out, record = np.empty((draws["log_tau"].size, X.shape[0])), record_of(response)
+    own = record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
         u = uniform(size=m.shape, rng=key, offset=part.start * m.shape[1], device="cpu")
-        out[:, part] = outcome_of(response, m, u, sigma).T
+        out[:, part] = record.quantile(u, m, own).T
     return out
 
 
-def _sigma(draws):
-    """sigma of every draw; None where there is none."""
-    return np.exp(draws["log_sigma"].reshape(-1)) if "log_sigma" in draws else None
-
-
-def log_probabilities(draws, X, workers=None, *, response="probit", offset=None):
+def log_probabilities(draws, X, workers=None, *, response, offset=None):
     """Logarithms of `probabilities`, also of a probability too small for a float."""
     out = np.empty((X.shape[0], 2))
-    log_probability = _log_probability(response, workers)
+    log_probability = record_of(response).log_probability
     for part, m in predictors(draws, X, offset=offset):
         for j, side in enumerate((-m, m)):
-            out[part, j] = np.logaddexp.reduce(log_probability(side), axis=1) - math.log(m.shape[1])
+            out[part, j] = np.logaddexp.reduce(_apply(log_probability, side, workers), axis=1) - math.log(m.shape[1])
     other = probabilities(draws, X, workers=workers, response=response, offset=offset)[0][:, ::-1]
     return np.where(other < 0.5, np.log1p(-np.minimum(other, 0.5)), out)
 
 
-def normal_scores(moments, X, intercept):
-    """Scores whose normal probability is P(y = 1), by a normal approximation of the posterior."""
+def normal_scores(moments, X, intercept, averaged):
+    """Linear predictors whose probability is P(y = 1), by a normal approximation of the posterior."""
     if issparse(X):
         parts = (X[lo : lo + part_rows(X.shape[1])] for lo in range(0, X.shape[0], part_rows(X.shape[1])))
-        return np.concatenate([np.empty(0), *(normal_scores(moments, x.toarray(), intercept) for x in parts)])
+        return np.concatenate([np.empty(0), *(normal_scores(moments, x.toarray(), intercept, averaged) for x in parts)])
     X = X.astype(np.float64)
     if intercept:
         X = np.column_stack([np.ones(X.shape[0]), X])
     variance = np.einsum("ij,jk,ik->i", X, moments["covariance"], X)
-    return X @ moments["mean"] / np.sqrt(1.0 + np.maximum(variance, 0.0))  # rounding may make the variance negative
+    return averaged(X @ moments["mean"], np.maximum(variance, 0.0))  # rounding may make the variance negative
 
 
-def normal_probabilities(scores):
-    """P(y = 0) and P(y = 1) of normal scores."""
-    return np.column_stack([_apply("ndtr", -scores), _apply("ndtr", scores)])
-
-
-def normal_log_probabilities(scores):
-    """Logarithms of `normal_probabilities`."""
-    return np.column_stack([_apply("log_ndtr", -scores), _apply("log_ndtr", scores)])
+def of_both(function, scores):
+    """A function of a record for both classes, given linear predictors."""
+    return np.column_stack([_apply(function, -scores), _apply(function, scores)])
 
 
 # --- summaries ----------------------------------------------------------------------------------------------------------
 
 
-def side_by_side(draws, names, *, intercept, tau):
+def side_by_side(draws, names, options):
     """All quantities in one array (chains, draws, k), and their names: intercept, coefficients, then the others."""
-    parts = [draws["intercept"][:, :, None]] if intercept else []
-    labels = ["intercept"] if intercept else []
+    parts = [draws["intercept"][:, :, None]] if options.fit_intercept else []
+    labels = ["intercept"] if options.fit_intercept else []
     parts += [draws["beta"]]
     labels += [str(n) for n in names]
-    if tau:
-        parts.append(draws["log_tau"][:, :, None])
-        labels.append("log_tau")
-    for name in ("log_sigma", "log_slab"):
+    scales = ["log_tau"] if options.tau is None else []
+    for name in (*scales, *(own.name for own in record_of(options.response).own), "log_slab"):
         if name in draws:
             parts.append(draws[name][:, :, None])
             labels.append(name)
@@ -211,19 +176,13 @@ def summary(x, names, prob):
 # --- criteria -----------------------------------------------------------------------------------------------------------
 
 
-def log_likelihoods(draws, X, outcomes, workers=None, *, response="probit", offset=None):
+def log_likelihoods(draws, X, outcomes, workers=None, *, response, offset=None):
     """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; classes are signs."""
-    from scipy.special import gammaln
-
+    record = record_of(response)
+    own = record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
         y = outcomes[part, None]
-        if response == "gaussian":
-            log_sigma = draws["log_sigma"].reshape(-1)
-            yield -0.5 * ((y - m) * np.exp(-log_sigma)) ** 2 - log_sigma - 0.5 * math.log(2.0 * math.pi)
-        elif response == "poisson":
-            yield y * m - np.exp(m) - gammaln(y + 1.0)
-        else:
-            yield _log_probability(response, workers)(m * y)
+        yield _apply(record.log_probability, m * y, workers) if record.classes else record.log_density(y, m, own)
 
 
 def waic(likelihoods):

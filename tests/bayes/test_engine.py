@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
+from numbastats import config
 from numbastats.bayes import chains, engine
 from numbastats.bayes.arguments import checked_options
 from numbastats.bayes.chains import Chains
@@ -295,3 +296,16 @@ def test_threads_of_blas_are_found():
     with chains.one_blas_thread(100, 5000):
         assert [get() for get, _ in found] == [1] * len(found)
     assert [get() for get, _ in found] == before
+
+
+def test_a_fit_asks_for_its_threads_once(monkeypatch):
+    """Not at every pass: options of the process are read as often by a long fit as by a short one."""
+    asked, get = [], config.get
+    monkeypatch.setattr(config, "get", lambda name: asked.append(name) or get(name))
+    X, y = data()
+    counts = []
+    for draws in (5, 5, 50):  # the first one loads kernels
+        asked.clear()
+        quick(draws=draws, sampler="split-hmc").fit(X, y)
+        counts.append(len(asked))
+    assert counts[1] == counts[2] < 10

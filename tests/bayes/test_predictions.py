@@ -10,7 +10,7 @@ import scipy.special
 import scipy.stats
 
 import numbastats as ns
-from numbastats.bayes.responses import outcome_of
+from numbastats.bayes.responses import GAUSSIAN, LOGIT, POISSON, PROBIT
 from tests.bayes.naive import data, quick
 from tests.contract import same
 
@@ -103,14 +103,16 @@ def test_logarithms_of_probabilities(keep):
 def test_outcomes_by_inversion():
     rng = np.random.default_rng(3)
     u, m = rng.uniform(size=5000), rng.uniform(-12.0, 12.0, 5000)
-    np.testing.assert_array_equal(outcome_of("poisson", m, u, None), scipy.stats.poisson.ppf(u, np.exp(m)))
-    np.testing.assert_allclose(outcome_of("gaussian", m, u, 0.3), scipy.stats.norm.ppf(u, m, 0.3), rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(outcome_of("probit", m, u, None) > 0.0, u >= scipy.stats.norm.cdf(-m))
-    np.testing.assert_array_equal(outcome_of("logit", m, u, None) > 0.0, u >= scipy.special.expit(-m))
+    np.testing.assert_array_equal(POISSON.quantile(u, m, {}), scipy.stats.poisson.ppf(u, np.exp(m)))
+    np.testing.assert_allclose(
+        GAUSSIAN.quantile(u, m, {"log_sigma": math.log(0.3)}), scipy.stats.norm.ppf(u, m, 0.3), rtol=1e-12, atol=1e-14
+    )
+    np.testing.assert_array_equal(PROBIT.quantile(u, m, {}) > 0.0, u >= scipy.stats.norm.cdf(-m))
+    np.testing.assert_array_equal(LOGIT.quantile(u, m, {}) > 0.0, u >= scipy.special.expit(-m))
     count = scipy.stats.poisson.cdf(np.arange(20), 3.0)  # probabilities at which a count ends
-    np.testing.assert_array_equal(outcome_of("poisson", np.full(20, math.log(3.0)), count * (1.0 - 1e-12), None), np.arange(20))
+    np.testing.assert_array_equal(POISSON.quantile(count * (1.0 - 1e-12), np.full(20, math.log(3.0)), {}), np.arange(20))
     with pytest.raises(ValueError, match="mean count is inf"):
-        outcome_of("poisson", np.array([0.0, 800.0]), np.array([0.5, 0.5]), None)
+        POISSON.quantile(np.array([0.5, 0.5]), np.array([0.0, 800.0]), {})
 
 
 @pytest.mark.parametrize("response", ["gaussian", "poisson"])

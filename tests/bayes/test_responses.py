@@ -12,7 +12,7 @@ import scipy.special
 
 import numbastats as ns
 from numbastats.bayes.likelihood import Rows
-from numbastats.bayes.responses import facts_of_rows
+from numbastats.bayes.responses.record import facts_of_rows
 from numbastats.scalar import shrinkage
 from tests.bayes import naive
 from tests.contract import same

@@ -3,19 +3,7 @@
 from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
 from numbastats.bayes.kernels.draws import DRAWS, GAMMA, LATENT_STAGE, STAGES
 from numbastats.bayes.kernels.functions import ELEMENTWISE
-from numbastats.bayes.kernels.likelihood import (
-    GROUP,
-    LATENT,
-    LOGIT,
-    LOGLIK,
-    OFFSET,
-    OUTCOME,
-    POISSON,
-    TOTALS,
-    WEIGHT,
-    latent_row,
-    tile_rows,
-)
+from numbastats.bayes.kernels.likelihood import GROUP, LATENT, OFFSET, OUTCOME, TOTALS, WEIGHT, latent_row, tile_rows
 
 __all__ = [
     "CONDITIONALS",
@@ -25,11 +13,8 @@ __all__ = [
     "GROUP",
     "LATENT",
     "LATENT_STAGE",
-    "LOGIT",
-    "LOGLIK",
     "OFFSET",
     "OUTCOME",
-    "POISSON",
     "SCALES",
     "STAGES",
     "TOTALS",

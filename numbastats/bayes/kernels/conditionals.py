@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange, types
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, device_function
+from numbastats._core.kernel import Kernel, array_function, bind, device_function
 from numbastats.scalar import shrinkage
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.shrinkage import (
@@ -31,7 +31,7 @@ __all__ = ["CONDITIONALS", "SCALES"]
 
 LANES = 64  # threads of a block, whose sums are combined
 _shared = array_function(fastmath=(), host=False)
-_density = _local = None  # bound by build
+_density = _local = _of_shrinkage = None  # bound by build and `bind`
 
 # --- tau by a slice sampler with the local scales integrated out, then these --------------------------------------------
 
@@ -40,33 +40,13 @@ _density = _local = None  # bound by build
 
 
 @device_function
-def _horseshoe_density(b, t, c):
-    return shrinkage.horseshoe_density(b, t)
+def _without_slab(b, t, c):
+    return _of_shrinkage(b, t)
 
 
 @device_function
-def _horseshoe_local(b, t, c, k0, k1, item, stream):
-    return shrinkage.horseshoe_local1(b, t, k0, k1, item, stream)
-
-
-@device_function
-def _lasso_density(b, t, c):
-    return shrinkage.lasso_density(b, t)
-
-
-@device_function
-def _lasso_local(b, t, c, k0, k1, item, stream):
-    return shrinkage.lasso_local1(b, t, k0, k1, item, stream)
-
-
-@device_function
-def _ridge_density(b, t, c):
-    return shrinkage.ridge_density(b, t)
-
-
-@device_function
-def _ridge_local(b, t, c, k0, k1, item, stream):
-    return shrinkage.ridge_local1(b, t, k0, k1, item, stream)
+def _local_without_slab(b, t, c, k0, k1, item, stream):
+    return _of_shrinkage(b, t, k0, k1, item, stream)
 
 
 def scales_cpu(B, C, skip, scale, fixed, k0, k1, streams, step, T, D):
@@ -183,7 +163,10 @@ def conditionals_cuda(B, skip, scale, fixed, k0, k1, streams, step, V, W, T, D):
 _f, _i, _u, _b = types.float64, types.int64, types.uint32, types.boolean
 
 
-def _scales(name, density, local):
+def _scales(name):
+    density, local = getattr(shrinkage, f"{name}_density"), getattr(shrinkage, f"{name}_local1")
+    if name != "regularised":
+        density, local = bind(_without_slab, _of_shrinkage=density), bind(_local_without_slab, _of_shrinkage=local)
     return Kernel(
         f"bayes.scales_{name}",
         scales_cpu,
@@ -195,12 +178,7 @@ def _scales(name, density, local):
     )
 
 
-SCALES = {
-    "horseshoe": _scales("horseshoe", _horseshoe_density, _horseshoe_local),
-    "lasso": _scales("lasso", _lasso_density, _lasso_local),
-    "regularised": _scales("regularised", shrinkage.regularised_density, shrinkage.regularised_local1),
-    "ridge": _scales("ridge", _ridge_density, _ridge_local),
-}
+SCALES = {name: _scales(name) for name in ("horseshoe", "lasso", "regularised", "ridge")}
 CONDITIONALS = Kernel(
     "bayes.conditionals",
     conditionals_cpu,

@@ -6,25 +6,16 @@ import numpy as np
 from numba import prange, types
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, device_function
+from numbastats._core.kernel import Kernel, array_function, bind, device_function
 from numbastats.scalar.bits import at, at2, buffer, in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
-from numbastats.scalar.shrinkage import (
-    log_expit_ratio,
-    of_bfloat16,
-    of_float,
-    of_int8,
-    poisson_ratio,
-    truncnorm_right,
-    truncnorm_right_far,
-)
-from numbastats.scalar.special import log_ndtr_ratio
+from numbastats.scalar.shrinkage import of_bfloat16, of_float, of_int8, truncnorm_right, truncnorm_right_far
 
-__all__ = ["GROUP", "LATENT", "LOGIT", "LOGLIK", "OFFSET", "OUTCOME", "POISSON", "TOTALS", "WEIGHT", "latent_row", "tile_rows"]
+__all__ = ["GROUP", "LATENT", "OFFSET", "OUTCOME", "TOTALS", "WEIGHT", "latent_row", "passes", "tile_rows"]
 
 GROUP = 64  # rows that share 32 counters; chunks and tiles consist of whole groups or divide one
 _SUMS = ("contract", "reassoc", "nsz")  # dot products and their transposes may be reordered; row functions may not
-WEIGHT, OFFSET, OUTCOME = 0, 1, 2  # rows of E, the facts of a row of X beside its columns; the probit model has none
+WEIGHT, OFFSET, OUTCOME = 0, 1, 2  # rows of E, the facts of a row of X beside its columns
 _FAR = -6.0  # below it the truncated normal is drawn by its tail form instead of the central form
 
 _function = array_function(fastmath=(), host=False)
@@ -169,39 +160,28 @@ def latent_rows(k0, k1, stream, step, row, m, u, r, E, total):
     return total
 
 
+_of_row = None  # of a response: (y, t) -> log-likelihood but for a term of y alone, and its derivative in t; bound by `passes`
+
+
 @_function
-def loglik_rows(k0, k1, stream, step, row, m, u, r, E, total):
-    """r = phi(m)/Phi(m); returns `total` and the log Phi(m) added to it one by one."""
+def plain_rows(k0, k1, stream, step, row, m, u, r, E, total):
+    """r = the derivatives of the log-likelihoods in m; returns `total` and the log-likelihoods added to it one by one."""
     for i in range(m.size):
         in_step()
-        m[i], r[i] = log_ndtr_ratio(m[i])
+        m[i], r[i] = _of_row(1.0, m[i])
     for i in range(m.size):
         total += m[i]
     return total
 
 
 @_function
-def logit_rows(k0, k1, stream, step, row, m, u, r, E, total):
-    """r = w/(1 + e^t), t = m + offset; returns `total` and the -w log(1 + e^-t) added to it one by one."""
+def weighted_rows(k0, k1, stream, step, row, m, u, r, E, total):
+    """The same with t = m + offset, times weights."""
     end = row + m.size
-    weights, offsets = E[WEIGHT, row:end], E[OFFSET, row:end]
+    weights, offsets, outcomes = E[WEIGHT, row:end], E[OFFSET, row:end], E[OUTCOME, row:end]
     for i in range(m.size):
         in_step()
-        value, ratio = log_expit_ratio(m[i] + offsets[i])
-        m[i], r[i] = weights[i] * value, weights[i] * ratio
-    for i in range(m.size):
-        total += m[i]
-    return total
-
-
-@_function
-def poisson_rows(k0, k1, stream, step, row, m, u, r, E, total):
-    """r = w (y - e^t), t = m + offset; returns `total` and the w (y t - e^t) added to it one by one."""
-    end = row + m.size
-    weights, offsets, counts = E[WEIGHT, row:end], E[OFFSET, row:end], E[OUTCOME, row:end]
-    for i in range(m.size):
-        in_step()
-        value, ratio = poisson_ratio(counts[i], m[i] + offsets[i])
+        value, ratio = _of_row(outcomes[i], m[i] + offsets[i])
         m[i], r[i] = weights[i] * value, weights[i] * ratio
     for i in range(m.size):
         total += m[i]
@@ -304,23 +284,16 @@ def latent_of_row(k0, k1, stream, step, row, m, E):
 
 
 @_function
-def loglik_row(k0, k1, stream, step, row, m, E):
-    """phi(m)/Phi(m) and log Phi(m) of one row."""
-    value, ratio = log_ndtr_ratio(m)
+def plain_row(k0, k1, stream, step, row, m, E):
+    """r and the log-likelihood of one row, as in `plain_rows`."""
+    value, ratio = _of_row(1.0, m)
     return ratio, value
 
 
 @_function
-def logit_row(k0, k1, stream, step, row, m, E):
-    """r and the log-likelihood of one row, as in `logit_rows`."""
-    value, ratio = log_expit_ratio(m + E[OFFSET, row])
-    return E[WEIGHT, row] * ratio, E[WEIGHT, row] * value
-
-
-@_function
-def poisson_row(k0, k1, stream, step, row, m, E):
-    """r and the log-likelihood of one row, as in `poisson_rows`."""
-    value, ratio = poisson_ratio(E[OUTCOME, row], m + E[OFFSET, row])
+def weighted_row(k0, k1, stream, step, row, m, E):
+    """The same as in `weighted_rows`."""
+    value, ratio = _of_row(E[OUTCOME, row], m + E[OFFSET, row])
     return E[WEIGHT, row] * ratio, E[WEIGHT, row] * value
 
 
@@ -351,8 +324,6 @@ _STORAGE = {  # of X: stored type, None for that of the sums; types of the sums;
     "_bfloat16": (types.uint16, ("float32",), room_for_floats, _widened_by(of_bfloat16), of_bfloat16),
 }
 LATENT = {name: _pass(f"latent{name}", s, row_words, latent_rows, latent_of_row) for name, s in _STORAGE.items()}
-LOGLIK = {name: _pass(f"loglik{name}", s, no_words, loglik_rows, loglik_row) for name, s in _STORAGE.items()}
-LOGIT = {"": _pass("logit", _STORAGE[""], no_words, logit_rows, logit_row)}
 TOTALS = Kernel(
     "bayes.totals",
     totals_cpu,
@@ -361,4 +332,18 @@ TOTALS = Kernel(
     f64_ok="sums of all chunks are double",
     on_host=False,
 )
-POISSON = {"": _pass("poisson", _STORAGE[""], no_words, poisson_rows, poisson_row)}
+
+
+def passes(name, of_row, weighted, stored):
+    """The passes of a response over floats and other types in which X is stored: its log-likelihood of a row, in the loops.
+
+    Parameters
+    ----------
+    name : str
+    of_row : device function
+    weighted : bool
+        Whether rows have weights, offsets and outcomes.
+    stored : iterable of str
+    """
+    rows, row = (bind(f, _of_row=of_row) for f in ((weighted_rows, weighted_row) if weighted else (plain_rows, plain_row)))
+    return {s: _pass(f"{name}{s}", _STORAGE[s], no_words, rows, row) for s in ("", *(f"_{kind}" for kind in stored))}

@@ -9,8 +9,6 @@ import numpy as np
 
 from numbastats.bayes.samplers.algebra import factor, solve, summed
 
-__all__ = ["ANGLE", "Metric", "adapt", "start"]
-
 ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
 _NEWTON_STEPS = 100  # at most; the first steps may be short where counts are large
 
@@ -29,8 +27,8 @@ def start(rows, prior, d, numbers, chains):
     """Draws from the normal approximation at the mode under a standard normal prior, shape (chains, p), and the metric there."""
     b, near = np.zeros(d.size), np.ones(d.size)
     near[: prior.skip] = d[: prior.skip]
-    if rows.response == "probit":
-        for _ in range(6):
+    if rows.response.newton is not None:
+        for _ in range(rows.response.newton):
             H, h = summed(rows.curvature, b)
             L, _ = factor(H, near)
             b = solve(L, solve(L, h), True)

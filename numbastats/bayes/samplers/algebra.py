@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
-__all__ = ["Sparse", "check_determined", "factor", "normal_matrix", "parted", "solve", "summed"]
-
 
 def factor(H, d):
     """Lower Cholesky factor of H + diag(d), Fortran order, and d, clipped as far as the factorisation needs."""

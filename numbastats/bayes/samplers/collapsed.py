@@ -22,19 +22,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, lapack, solve_triangular
-from scipy.special import log_ndtr
 
-from numbastats.bayes.responses import log_expit
 from numbastats.bayes.samplers.algebra import Sparse, parted
 from numbastats.bayes.samplers.scales import sliced
-from numbastats.random.kernels import POLYA_GAMMA, TRUNCNORM
 from numbastats.scalar.shrinkage import log_prior_tau
-
-__all__ = ["Classes", "Numbers", "Prior", "Problem", "State", "given_latent", "init", "loglik", "problem", "step"]
 
 _PRECISIONS = 1e-12, 1e300  # as of `shrinkage.bounded`
 _STRETCH = 3.0  # the slice is of log tau divided by this: its first width is 1.5, near the usual spread given the local scales
@@ -73,15 +68,15 @@ class Classes(NamedTuple):
 
     Parameters
     ----------
-    response : {"logit", "probit"}
+    response : Response
     X : numpy.ndarray or Sparse, shape (n, k + p)
     weights, offsets : numpy.ndarray, shape (n,)
-        Weights above 0; 1 for "probit".
+        Weights above 0.
     precisions
         As of `problem`.
     """
 
-    response: str
+    response: Any
     X: np.ndarray
     weights: np.ndarray
     offsets: np.ndarray
@@ -228,19 +223,14 @@ class _Turned:
 
 def given_latent(data, b, key, item, stream):
     """The normal rows of two classes, given latent variables that are drawn given the coefficients b."""
-    margins, latent = data.X @ b + data.offsets, np.empty(data.X.shape[0])
-    if data.response == "probit":
-        TRUNCNORM.serial(*key, stream, item, margins, 1.0, 0.0, math.inf, latent)
-        outcomes, weights, shape = latent - data.offsets, data.weights, 0.5 * len(latent)
-    else:
-        POLYA_GAMMA.serial(*key, stream, item, data.weights, margins, 0.0, 0.0, latent)
-        outcomes, weights, shape = 0.5 * data.weights / latent - data.offsets, latent, math.inf
-    return problem(data.X, outcomes, weights, precisions=data.precisions)._replace(shape=shape)
+    outcomes, weights = data.response.latent(key, stream, item, data.weights, data.X @ b + data.offsets)
+    shape = 0.5 * len(outcomes) if data.response.expands else math.inf
+    return problem(data.X, outcomes - data.offsets, weights, precisions=data.precisions)._replace(shape=shape)
 
 
 def loglik(data, b):
     """Log-likelihood of rows of two classes."""
-    return data.weights @ {"logit": log_expit, "probit": log_ndtr}[data.response](data.X @ b + data.offsets)
+    return data.weights @ data.response.log_density(1.0, data.X @ b + data.offsets, {})
 
 
 def init(data, prior, state, numbers):

@@ -9,8 +9,7 @@ import numpy as np
 
 from numbastats.bayes.samplers import adaptation, scales
 from numbastats.bayes.samplers.algebra import factor, solve, summed
-
-__all__ = ["State", "decide", "init", "problem", "step"]
+from numbastats.bayes.samplers.record import Sampler
 
 
 class State(NamedTuple):
@@ -23,7 +22,7 @@ class State(NamedTuple):
     metric: adaptation.Metric
 
 
-def problem(rows, prior, kind):
+def problem(rows, prior):
     """The rows: every step passes over them."""
     return rows
 
@@ -76,3 +75,6 @@ def decide(state, new, gains, u):
                 a[taken] = b[taken]
     chance = np.array([math.exp(min(0.0, gain)) for gain in np.where(finite, gains, -math.inf)])
     return state, scales.Info(chance, int((~finite).sum()))
+
+
+HAMILTONIAN = Sampler("hamiltonian", "split-hmc", problem, init, step, adapts=True, heavy_tails=True)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from numbastats.bayes import kernels as k
-from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.samplers import scales
 from numbastats.bayes.samplers.algebra import factor, solve, summed
-
-__all__ = ["Problem", "State", "init", "problem", "step"]
+from numbastats.bayes.samplers.record import Sampler
 
 
 class Problem(NamedTuple):
     """The rows, X'X, and whether parameters are expanded; with more columns than rows X and rows of the identity, not X'X."""
 
-    rows: Rows
+    rows: Any
     H: np.ndarray | None
     X: np.ndarray | None
-    identity: Rows | None
+    identity: Any
     expanded: bool
 
 
@@ -34,14 +32,14 @@ class State(NamedTuple):
     w: np.ndarray
 
 
-def problem(rows, prior, kind):
+def problem(rows, prior, expanded=False):
     """What a fit computes once."""
-    expanded, (n, p) = kind == "px-gibbs", rows.shape
+    n, p = rows.shape
     if p <= n:
         return Problem(rows, summed(rows.gram), None, None, expanded)
     X = rows.floats()
     summed(lambda: np.einsum("ij,ij->i", X, X))
-    return Problem(rows, None, X, Rows(np.eye(n), rows.device, rows.workers), expanded)
+    return Problem(rows, None, X, type(rows)(np.eye(n), rows.device, rows.workers), expanded)
 
 
 def init(data, prior, numbers, chains):
@@ -97,3 +95,6 @@ def _wide_draw(X, z, d, normals, gamma):
         g = math.sqrt(2.0 * gamma / (v @ v))
     rest = g * z - X @ u - normals[p:]
     return u + (X.T @ solve(L, solve(L, rest), True)) / d
+
+
+LATENT = Sampler("latent", "gibbs", problem, init, step, by_rows=lambda n, p: p > n)

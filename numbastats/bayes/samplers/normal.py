@@ -10,8 +10,7 @@ import numpy as np
 from numbastats.bayes import kernels as k
 from numbastats.bayes.samplers import scales
 from numbastats.bayes.samplers.algebra import check_determined, factor, solve, summed
-
-__all__ = ["Problem", "State", "init", "problem", "step"]
+from numbastats.bayes.samplers.record import Sampler
 
 
 class Problem(NamedTuple):
@@ -25,14 +24,14 @@ class Problem(NamedTuple):
 
 
 class State(NamedTuple):
-    """Coefficients, scales, log sigma."""
+    """Coefficients, scales, log sigma among the extras."""
 
     b: np.ndarray
     scales: scales.Scales
-    log_sigma: np.ndarray
+    extras: dict[str, np.ndarray]
 
 
-def problem(rows, prior, kind):
+def problem(rows, prior):
     """What a fit computes once; every flat prior takes a degree of freedom."""
     found = summed(rows.least_squares)
     check_determined(found[0], prior)
@@ -42,12 +41,12 @@ def problem(rows, prior, kind):
 def init(data, prior, numbers, chains):
     """A draw given scales of 1."""
     B = np.zeros((chains, len(data.b)))
-    return _draw(data, prior, State(B, scales.start(prior, B.shape, 0.0), np.zeros(chains)), numbers)
+    return _draw(data, prior, State(B, scales.start(prior, B.shape, 0.0), {"log_sigma": np.zeros(chains)}), numbers)
 
 
 def step(data, prior, state, numbers):
     """Scales, then sigma and the coefficients."""
-    scales.draw(prior, state.scales, state.b * np.exp(-state.log_sigma)[:, None], numbers)
+    scales.draw(prior, state.scales, state.b * np.exp(-state.extras["log_sigma"])[:, None], numbers)
     return _draw(data, prior, state, numbers), scales.Info(np.ones(len(state.b)))
 
 
@@ -61,5 +60,8 @@ def _draw(data, prior, state, numbers):
         rest = squares + (d * b) @ b - v @ v
         sigma = math.sqrt(max(rest, 1e-14 * squares, 1e-300) / (2.0 * gammas[c]))
         state.b[c] = b + solve(L, v + sigma * Z[c], True)
-        state.log_sigma[c] = math.log(sigma)
+        state.extras["log_sigma"][c] = math.log(sigma)
     return state
+
+
+NORMAL = Sampler("normal", "gibbs", problem, init, step, passes=False)

@@ -12,8 +12,6 @@ from numbastats._core.random import Purpose, stream_word
 from numbastats.bayes import kernels as k
 from numbastats.scalar.shrinkage import DONE, START, item_of, log_prior_tau, slice_step
 
-__all__ = ["Info", "Numbers", "Prior", "Scales", "draw", "precisions", "sliced", "start"]
-
 _SLAB_STEPS = 3
 
 
@@ -126,8 +124,8 @@ class Numbers:
         Normals of a chain and step.
     sweeps : int
         Steps within an iteration, less 1.
-    workers : int or None
-        Threads for the chains.
+    workers : Threads
+        For the chains.
     """
 
     def __init__(self, key, first, chains, of, size, sweeps, workers):

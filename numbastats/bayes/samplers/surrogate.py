@@ -8,8 +8,7 @@ from numbastats.bayes.diagnostics import psis
 from numbastats.bayes.samplers import scales
 from numbastats.bayes.samplers.algebra import factor, solve
 from numbastats.bayes.samplers.hamiltonian import decide, init, problem
-
-__all__ = ["init", "problem", "step", "sweeps", "tail_shape"]
+from numbastats.bayes.samplers.record import Sampler
 
 
 def sweeps(n, p):
@@ -45,3 +44,6 @@ def step(rows, prior, state, numbers):
     gains = ratios - (state.loglik - surrogate(state.b))
     state, info = decide(state, state._replace(b=B, scales=found, loglik=loglik, gradient=gradient), gains, U[:, 0])
     return state, info._replace(ratios=ratios)
+
+
+SURROGATE = Sampler("surrogate", "surrogate", problem, init, step, adapts=True, sweeps=True)

@@ -7,35 +7,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbastats._core.parallel import in_threads, worker_count
+from numbastats._core.parallel import in_threads
 from numbastats.bayes import kernels as k
 from numbastats.bayes.samplers import collapsed, scales
 from numbastats.bayes.samplers.algebra import Sparse, check_determined, normal_matrix, parted
+from numbastats.bayes.samplers.record import Sampler
 from numbastats.scalar.shrinkage import item_of
-
-__all__ = ["State", "init", "problem", "step"]
 
 _LARGE_PRODUCT = 3e7  # n^2 p from which threads for the chains pay; below, they wait for the interpreter
 
 
 class State(NamedTuple):
-    """Coefficients and scales, log-likelihood, and log sigma of numbers."""
+    """Coefficients and scales, log-likelihood, and log sigma of numbers among the extras."""
 
     b: np.ndarray
     scales: scales.Scales
     loglik: np.ndarray
-    log_sigma: np.ndarray | None
+    extras: dict[str, np.ndarray]
 
 
-def problem(rows, prior, kind):
+def problem(rows, prior):
     """Rows of numbers in the form of `collapsed`, or those of two classes that have a weight."""
     X, precisions = rows.columns(), np.array(prior.free)
     n = X.shape[0]
-    if rows.response == "gaussian":
+    if not rows.response.classes:
         weights, y = rows.facts[k.WEIGHT], rows.facts[k.OUTCOME]
         check_determined(normal_matrix(parted(X, prior.skip)[0], weights), prior)
         return collapsed.problem(X, y, weights, precisions=precisions)
-    weights, offsets = (np.ones(n), np.zeros(n)) if rows.response == "probit" else rows.facts[[k.WEIGHT, k.OFFSET]]
+    weights, offsets = rows.facts[[k.WEIGHT, k.OFFSET]] if rows.response.weighted else (np.ones(n), np.zeros(n))
     some = weights > 0.0
     X = X.where(some) if isinstance(X, Sparse) else X[some]
     return collapsed.Classes(rows.response, X, weights[some], offsets[some], precisions)
@@ -45,22 +44,22 @@ def init(data, prior, numbers, chains):
     """A draw given local scales of 1."""
     two = isinstance(data, collapsed.Classes)
     B = np.zeros((chains, data.X.shape[1] if two else data.A.shape[1] + prior.skip))
-    found = scales.start(prior, B.shape, -2.0)
+    found, extras = scales.start(prior, B.shape, -2.0), {} if two else {"log_sigma": np.zeros(chains)}
     if prior.tau is None:
         found.d[:, prior.skip :] = np.exp(-2.0 * found.log_tau)[:, None]
-    return _draw(data, prior, State(B, found, np.empty(chains), None if two else np.zeros(chains)), numbers, collapsed.init)
+    return _draw(data, prior, State(B, found, np.empty(chains), extras), numbers, collapsed.init)
 
 
 def step(data, prior, state, numbers):
     """Local scales given the coefficients, the rest with these integrated out, then these."""
-    B = state.b if state.log_sigma is None else state.b * np.exp(-state.log_sigma)[:, None]
+    B = state.b * np.exp(-state.extras["log_sigma"])[:, None] if state.extras else state.b
     scales.draw(prior, state.scales, B, numbers)
     return _draw(data, prior, state, numbers, collapsed.step), scales.Info(np.ones(len(B)))
 
 
 def _draw(data, prior, state, numbers, draw):
     """A draw of every chain, in place."""
-    shrunk, two = slice(prior.skip, None), state.log_sigma is None
+    shrunk, two = slice(prior.skip, None), not state.extras
     n, p = (data.X if two else data.A).shape
     Z, _ = numbers.draws()
     gammas = numbers.gammas(0.5 * n if two else data.shape)
@@ -77,7 +76,10 @@ def _draw(data, prior, state, numbers, draw):
             state.b[c] = b * math.exp(-log_sigma)
             state.loglik[c] = collapsed.loglik(data, state.b[c])
         else:
-            state.b[c], state.log_sigma[c] = b, log_sigma
+            state.b[c], state.extras["log_sigma"][c] = b, log_sigma
 
-    in_threads(chain, [(c,) for c in range(len(Z))], worker_count(numbers.workers) if n * n * p > _LARGE_PRODUCT else 1)
+    in_threads(chain, [(c,) for c in range(len(Z))], numbers.workers if n * n * p > _LARGE_PRODUCT else 1)
     return state
+
+
+WIDE = Sampler("wide", "collapsed-gibbs", problem, init, step, by_rows=lambda n, p: True, products=True, passes=False)

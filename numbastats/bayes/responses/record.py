@@ -1,0 +1,223 @@
+"""The record of a response: what a regression knows of its outcomes. Engines ask the record; none of them knows its word.
+
+There are two forms. A `Response` has independent rows with one linear predictor each: a scalar function gives the log-likelihood
+of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a GPU. A `Joint`
+response has rows that depend on each other, or several linear predictors a row: its log-likelihood is a function of arrays.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numbastats.bayes.kernels import likelihood as k
+
+
+class Own(NamedTuple):
+    """A parameter of a response beside the coefficients, which the chains have transformed to all numbers.
+
+    Parameters
+    ----------
+    name : str
+        Of the transformed parameter, in the state of the chains and in `draws_`: "log_sigma".
+    value : callable
+        The parameter, given the transformed one.
+    log_prior : callable
+        Log prior density of the transformed parameter, up to a constant.
+    scale : bool
+        Whether it is the logarithm of a scale of the outcomes: these are then sampled in units of their standard deviation.
+    """
+
+    name: str
+    value: Callable
+    log_prior: Callable
+    scale: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What both forms have. Functions get outcomes y, linear predictors m, and `own`, the transformed own parameters by name.
+
+    Parameters
+    ----------
+    word : str
+        By which users name it.
+    noun : str
+        What the outcomes are, in messages.
+    samplers : tuple of str
+        The files in `samplers` that take it.
+    usual : str, optional
+        The one of "auto" for fewer columns than rows; by default the warmup chooses between a surrogate and Hamiltonian steps.
+    holds : callable, optional
+        Whether each number of an array is an outcome; by default all numbers are.
+    fix : str
+        Which numbers are, and what to do about others, for the message.
+    improper : callable, optional
+        Says of outcomes why their posterior under a flat prior of the intercept is improper, or None.
+    mean : callable, optional
+        Mean outcome of m; by default m itself.
+    log_density, tail, quantile : callable
+        ``log_density(y, m, own)``, P(Y > y) as ``tail(y, m, own)``, and ``quantile(u, m, own)``, by which outcomes are drawn.
+    own : tuple of Own
+    level : callable
+        Where an intercept may start, given weights, offsets and outcomes: by default at 0.
+    classes : bool
+        Two classes instead of numbers: a row of X and its offset are multiplied by -1 or 1.
+    weighted : bool
+        Whether rows may have weights and offsets.
+    flat : bool
+        Whether the posterior is proper under flat priors of some columns.
+    separable : bool
+        Whether some columns may fit all outcomes perfectly, so that the prior alone bounds their coefficients.
+    screen : str, optional
+        A transform of y by which normal regression finds columns that matter, where more columns than rows are slow.
+    newton : int, optional
+        So many Newton steps from 0 find the mode; by default they are halved where the posterior falls, until it is found.
+    light : bool
+        Whether the tails of the posterior may be heavier than those of a normal surrogate.
+    """
+
+    word: Any
+    noun: str
+    samplers: tuple[str, ...] = ("hamiltonian", "surrogate")
+    usual: str | None = None
+    holds: Callable | None = None
+    fix: str = ""
+    improper: Callable | None = None
+    mean: Callable | None = None
+    log_density: Callable
+    tail: Callable
+    quantile: Callable
+    own: tuple[Own, ...] = ()
+    level: Callable = lambda weights, offsets, outcomes: 0.0
+    classes: bool = False
+    weighted: bool = True
+    flat: bool = False
+    separable: bool = False
+    screen: str | None = None
+    newton: int | None = None
+    light: bool = True
+
+    def __reduce__(self):  # pickled by its word: functions are not
+        return record_of, (self.word,)
+
+    @property
+    def scaled(self):
+        """Whether an own parameter is a scale of the outcomes."""
+        return any(own.scale for own in self.own)
+
+    def own_of(self, draws):
+        """The own parameters of all draws in one row, by name."""
+        return {own.name: draws[own.name].reshape(-1) for own in self.own}
+
+    def mean_of(self, m):
+        """Mean outcomes of linear predictors."""
+        return m if self.mean is None else self.mean(m)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response(Record):
+    """A response whose rows are independent, with one linear predictor each. Those of two classes are made by `two_classes`.
+
+    Parameters
+    ----------
+    row : device function, optional
+        The log-likelihood of ``(y, t)`` up to a term of y alone, and its derivative in t; None where sums over the rows are all
+        that samplers need. It is bound to the pass over the rows when the record is made.
+    derivatives : callable, optional
+        The first derivative, and the second one's negative, of arrays m and y.
+    stored : tuple of str
+        Types in which X may be stored beside floats: "int8", "bfloat16".
+    probability, log_probability : callable or Kernel, optional
+        Of class 1, given m.
+    averaged : callable, optional
+        Given means and variances of normal m, the m of the average probability; by default draws are needed.
+    latent : callable, optional
+        Latent variables that make rows of two classes normal, for the sampler of more columns than rows:
+        ``latent(key, stream, item, weights, margins)`` gives outcomes and their precisions in units of sigma^-2.
+    expands : bool
+        Whether sigma is then a parameter of the expanded model, else 1.
+    """
+
+    row: Any = None
+    derivatives: Callable | None = None
+    stored: tuple[str, ...] = ()
+    probability: Any = None
+    log_probability: Any = None
+    averaged: Callable | None = None
+    latent: Callable | None = None
+    expands: bool = False
+    kernels: dict[str, Any] = field(init=False, repr=False)
+
+    def __post_init__(self):
+        passes = {} if self.row is None else k.passes(self.word, self.row, self.weighted, self.stored)
+        object.__setattr__(self, "kernels", passes)
+
+
+def two_classes(link, log_link, **fields):
+    """A response of two classes, y = -1 or 1: P(y) is link(y m), and rows of X have the sign of their outcome for `row`."""
+    return Response(
+        **{"noun": "classes", "probability": link, "log_probability": log_link, "separable": True} | fields,
+        classes=True,
+        log_density=lambda y, m, own: log_link(y * m),
+        tail=lambda y, m, own: np.where(y < -1.0, 1.0, np.where(y < 1.0, link(m), 0.0)),
+        quantile=lambda u, m, own: np.where(u < link(-m), -1.0, 1.0),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint(Record):
+    """A response whose rows depend on each other, or have several linear predictors each.
+
+    Parameters
+    ----------
+    predictors : callable
+        How many linear predictors a row has, given the outcomes.
+    value : callable
+        ``value(T, y, weights)`` for linear predictors T, shape (n, predictors): the log-likelihood and its derivatives, of the
+        shape of T.
+    curvature : callable
+        ``curvature(T, y, weights)``, of the shape of T: a diagonal for the negative second derivatives, from which samplers
+        make the metric of their steps. It need not be exact: proposals are accepted by `value`.
+    """
+
+    predictors: Callable
+    value: Callable
+    curvature: Callable
+
+
+def record_of(response):
+    """The record of a word, or of itself; raises for unknown words."""
+    if isinstance(response, Record):
+        return response
+    known = importlib.import_module(__name__.rpartition(".")[0]).RESPONSES
+    if response not in known:
+        raise ValueError(f"response={response!r} is not understood; use one of {', '.join(map(repr, known))}")
+    return known[response]
+
+
+def facts_of_rows(weights, offsets, outcomes):
+    """The kernels' facts of the rows of X beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`."""
+    facts = np.empty((3, outcomes.size))
+    facts[k.WEIGHT] = 1.0 if weights is None else weights
+    facts[k.OFFSET] = 0.0 if offsets is None else offsets
+    facts[k.OUTCOME] = outcomes
+    return facts
+
+
+def count_quantile(family, u, mean, *others):
+    """The least counts with P(Y <= count) >= u of a family of distributions; raises for means above 1e15.
+
+    Floats do not tell counts above that apart.
+    """
+    if not (mean <= 1e15).all():
+        raise ValueError(
+            f"the mean count is {np.max(mean):.3g} for some row and draw, beyond 1e15; predict for rows and offsets like those "
+            "of the fit, and look at converged_ and summary()"
+        )
+    # not at the top, where regressions of other responses would wait for it, and kernels depend on all distributions
+    return getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others).ppf(u)
