@@ -3,8 +3,8 @@
 What changed is the difference of the working tree from the merge base with the main branch, and files that git does not know yet.
 A test file depends on what it imports, anywhere in it, on what it names as a user does (`ns.kde.grid`), and on what these depend
 on. Of a name that a package hands on only the file counts that has it. A file that calls `discover` (`tests/cases.py`) depends on
-all files of the folder. Where the code of a changed module is as it was, but for docstrings and comments, its doctests and the rules
-of the house are all there is to run. Changes of other kinds of files (data, pyproject.toml, conftest.py) run everything.
+all files of the folder. Where the code of a changed module is as it was, but for docstrings and comments, its doctests and the
+rules of the house are all there is to run. Changes of other kinds of files (data, pyproject.toml, conftest.py) run everything.
 
 `python -m tests.changed COMMIT FILE ...` ends with status 0 where what changed since a commit reaches one of the files, or where
 git does not know the commit; with 3 where it reaches none.
