@@ -2,9 +2,9 @@
 
 What changed is the difference of the working tree from the merge base with the main branch, and files that git does not know yet.
 A test file depends on what it imports, anywhere in it, on what it names as a user does (`ns.kde.grid`), and on what these depend
-on. Of a name that a package hands on only the file counts that has it. Where the code of a changed module is as it was, but for
-docstrings and comments, its doctests and the rules of the house are all there is to run. Changes of other kinds of files (data,
-pyproject.toml, conftest.py) run everything.
+on. Of a name that a package hands on only the file counts that has it. A file that calls `discover` (`tests/cases.py`) depends on
+all files of the folder. Where the code of a changed module is as it was, but for docstrings and comments, its doctests and the
+rules of the house are all there is to run. Changes of other kinds of files (data, pyproject.toml, conftest.py) run everything.
 
 `python -m tests.changed COMMIT FILE ...` ends with status 0 where what changed since a commit reaches one of the files, or where
 git does not know the commit; with 3 where it reaches none.
@@ -147,6 +147,9 @@ def depends_on(path):
                 names |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
             elif isinstance(node, ast.Import):
                 names |= {a.name for a in node.names if a.name.startswith("tests.")}
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "discover":  # of tests.cases
+                package = ast.literal_eval(node.args[0])
+                names |= {f"{package}.{p.stem}" for p in (ROOT / package.replace(".", "/")).glob("*.py")}
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not of_package:  # code for other processes
                 names |= {f"{NAME}{chain}" for chain in USES.findall(node.value)}
         if of_package and "__subclasses__" in text:  # whoever loads the package has them all

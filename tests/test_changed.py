@@ -42,8 +42,27 @@ def test_a_change_reaches_those_who_import_it(reached):
     )  # of all families there are
     assert not reaches("tests/distributions/test_moments.py") and not reaches("tests/kde/test_distributed.py")
     assert not reaches("tests/test_random.py")  # calls of other sub-packages are in tests/core/test_rooms.py
+    left = {
+        path.name
+        for path in (changed.ROOT / "tests/distributions").glob("test_*.py")
+        if not reaches(f"tests/distributions/{path.name}")
+    }
+    assert left == {"test_hyperbolic.py", "test_moments.py", "test_student.py"}  # a case is no way from a family to these
     assert reached("tests/kde/naive.py") == [kde, rules]  # a helper of tests
     assert reached("tests/stable/test_functions.py") == [stable, rules]
+
+
+def test_a_case_reaches_the_tests_that_run_cases(reached):
+    """They find it by `discover`, of which the imports say nothing, or import it as any other file."""
+    reaches = changed.reached_by({"tests/distributions/cases/gamma.py"}, "base")
+    assert reaches("tests/core/test_kinds_of_input.py") and not reaches("tests/kde/test_functions.py")
+    for name in "protocol elementary families fitting likelihood moments hyperbolic".split():
+        assert reaches(f"tests/distributions/test_{name}.py") == (name not in ("moments", "hyperbolic")), name
+    reaches = changed.reached_by({"tests/distributions/cases/variance_gamma.py"}, "base")
+    assert reaches("tests/distributions/test_moments.py")
+    kde, *_, rules = TESTS
+    assert reached("tests/kde/cases/tricube.py") == [kde, rules]
+    assert reached("tests/kde/cases/__init__.py") == [kde, rules]
 
 
 def test_other_files(reached):

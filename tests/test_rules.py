@@ -17,6 +17,7 @@ import numbastats
 from numbastats._core.kernel import HOST_LOOPS, REGISTRY
 from numbastats._core.sources import EVERYTHING, FOR_CLASSES, TREE, WITHOUT_CODE, named_imports
 from numbastats._core.warmup import TOPICS as WARMED
+from tests.cases import discover
 
 ROOT = Path(numbastats.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -418,6 +419,28 @@ def test_mutants_name_one_place_each():
         for file, old, *_ in runpy.run_path(str(path))["MUTANTS"]:
             found = (ROOT.parent / file).read_text(encoding="utf-8").count(old)
             assert found == 1, f"{path.name}: {old!r} occurs {found} times in {file}"
+
+
+def _families():
+    """Words of the families of distributions that users see."""
+    found = (getattr(numbastats.distributions, name) for name in numbastats.distributions.__all__)
+    return {c.family for c in found if isinstance(c, type) and c.__module__.startswith("numbastats.distributions.families.")}
+
+
+CASES = {  # of a sub-package: the names of its records, and the cases of its tests
+    "distributions": lambda: (_families(), discover("tests.distributions.cases")),
+    "kde": lambda: ({record.name for record in numbastats.kde.records.RECORDS}, discover("tests.kde.cases")),
+}
+
+
+@pytest.mark.parametrize("room", CASES)
+def test_each_record_has_a_case(room):
+    """What the tests know of it."""
+    records, cases = CASES[room]()
+    missing = [f"tests/{room}/cases/{name}.py" for name in sorted(records - cases.keys())]
+    assert not missing, f"write {', '.join(missing)}: the folder's __init__.py says what is in a CASE"
+    unknown = [f"tests/{room}/cases/{name}.py" for name in sorted(cases.keys() - records)]
+    assert not unknown, f"no record of {room} has the name of {', '.join(unknown)}"
 
 
 def test_nothing_is_compiled_while_tests_are_collected():

@@ -2,107 +2,23 @@
 
 from __future__ import annotations
 
-from numbastats.distributions import (
-    GEV,
-    GPD,
-    NIG,
-    AsymmetricLaplace,
-    Beta,
-    Binomial,
-    BirnbaumSaunders,
-    BurrXII,
-    Cauchy,
-    ChiSquared,
-    ExGaussian,
-    Exponential,
-    Frechet,
-    Gamma,
-    GeneralizedGamma,
-    GeneralizedHyperbolic,
-    GeneralizedNormal,
-    Geometric,
-    Gumbel,
-    GumbelMin,
-    HalfNormal,
-    Hyperbolic,
-    InverseGamma,
-    InverseGaussian,
-    JohnsonSU,
-    Kumaraswamy,
-    Laplace,
-    Logistic,
-    LogLogistic,
-    Lognormal,
-    Lomax,
-    Maxwell,
-    NegativeBinomial,
-    Normal,
-    Pareto,
-    PearsonIII,
-    Poisson,
-    Rayleigh,
-    SkewNormal,
-    SkewT,
-    Stable,
-    StudentT,
-    TruncatedNormal,
-    Uniform,
-    VarianceGamma,
-    Weibull,
-)
+from tests.cases import discover
 
-__all__ = ["COUNTS", "OBJECTS", "has_kernels", "is_transformed"]
+__all__ = ["CASES", "COUNTS", "OBJECTS", "case_of", "exact_of", "has_kernels", "is_transformed"]
 
-COUNTS = [Poisson(3.5), NegativeBinomial(3.0, 2.5), Geometric(2.0), Binomial(12, 0.3)]  # whose tests are in test_counts
+CASES = discover("tests.distributions.cases")
+OBJECTS = [d for case in CASES.values() if case.counts is None for d in case.objects]
+COUNTS = [d for case in CASES.values() if case.counts for d in case.objects]  # whose tests are in test_counts
 
-OBJECTS = [
-    Normal(1.0, 2.0),
-    StudentT(4.5, -1.0, 0.5),
-    GeneralizedHyperbolic(1.5, 2.0, 0.5, 1.0, 0.3),
-    Hyperbolic(1.5, 0.3, 1.0, -0.2),
-    NIG(1.5, 0.3, 1.0, 0.1),
-    VarianceGamma(1.3, 1.5, 0.3, 0.2),
-    Stable(1.7, 0.4, 0.5, 2.0),
-    Stable(0.8, -0.5, 0.5, 2.0, param="S1"),
-    TruncatedNormal(-1.0, 4.0, 0.5, 2.0),
-    Gamma(2.5, 0.5, 2.0),
-    InverseGaussian(2.0, 3.0, -1.0),
-    Lognormal(0.5, 1.0, 2.0),
-    Weibull(1.7, -1.0, 2.0),
-    Beta(2.0, 3.5, 1.0, 4.0),
-    ChiSquared(3.0, 0.5, 2.0),
-    Exponential(0.5, 2.0),
-    Laplace(0.5, 2.0),
-    Logistic(0.5, 2.0),
-    Cauchy(0.5, 2.0),
-    Uniform(0.5, 2.0),
-    Gumbel(0.5, 2.0),
-    GEV(0.15, 0.5, 2.0),
-    GEV(-0.3, 0.5, 2.0),
-    GPD(0.15, 0.5, 2.0),
-    GPD(-0.3, 0.5, 2.0),
-    Pareto(4.5, 0.5, 2.0),
-    Lomax(4.5, 0.5, 2.0),
-    LogLogistic(5.5, 0.5, 2.0),
-    InverseGamma(5.5, 0.5, 2.0),
-    Frechet(5.5, 0.5, 2.0),
-    GumbelMin(0.5, 2.0),
-    Rayleigh(0.5, 2.0),
-    Maxwell(0.5, 2.0),
-    HalfNormal(0.5, 2.0),
-    BirnbaumSaunders(0.7, 0.5, 2.0),
-    GeneralizedNormal(1.5, 0.5, 2.0),
-    AsymmetricLaplace(0.6, 0.5, 2.0),
-    GeneralizedGamma(2.5, 0.8, 0.5, 2.0),
-    BurrXII(3.0, 2.5, 0.5, 2.0),
-    PearsonIII(0.7, 0.5, 2.0),
-    PearsonIII(-1.2, 0.5, 2.0),
-    SkewNormal(2.5, 0.5, 2.0),
-    SkewT(2.0, 5.5, 0.5, 2.0),
-    ExGaussian(1.5, 0.5, 2.0),
-    JohnsonSU(-0.5, 1.8, 0.5, 2.0),
-    Kumaraswamy(2.5, 3.5, 0.5, 2.0),
-]
+
+def case_of(d):
+    """The case of the class of a distribution."""
+    return CASES[d.family]
+
+
+def exact_of(d):
+    """Its formulas in mpmath."""
+    return case_of(d).exact
 
 
 def has_kernels(d):

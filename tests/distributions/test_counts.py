@@ -27,63 +27,34 @@ from numbastats.distributions import (
     goodness,
     truncate,
 )
-from tests.distributions.objects import COUNTS
+from tests.distributions.objects import CASES, COUNTS, case_of
 
 FUNCTIONS = ("pmf", "logpmf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
-SCIPY = [
-    scipy.stats.poisson(3.5),
-    scipy.stats.nbinom(2.5, 2.5 / 5.5),
-    scipy.stats.geom(1.0 / 3.0, loc=-1),
-    scipy.stats.binom(12, 0.3),
-]
 counts = pytest.mark.parametrize("d", COUNTS, ids=repr)
 briefly = pytest.mark.parametrize(  # of those with two parameters one compiles all loops, the other the same ones
-    "d", [pytest.param(d, marks=pytest.mark.slow) if isinstance(d, Binomial) else d for d in COUNTS], ids=repr
+    "d", [d if case_of(d).often else pytest.param(d, marks=pytest.mark.slow) for d in COUNTS], ids=repr
 )
-beside = pytest.mark.parametrize(("d", "peer"), list(zip(COUNTS, SCIPY, strict=True)), ids=map(repr, COUNTS))
+PEERS = [(d, case_of(d).counts.peer) for d in COUNTS]
+beside = pytest.mark.parametrize(("d", "peer"), PEERS, ids=map(repr, COUNTS))
 
 
-def beta_tail(a, b, x):
-    return mp.betainc(a, b, 0, x, regularized=True)
+def of_cases(field):
+    """Objects that the cases of counts name."""
+    return [d for case in CASES.values() if case.counts for d in getattr(case.counts, field)]
 
 
-def exact(d, k):
-    """log P(X = k), P(X <= k), P(X > k) in mpmath."""
-    if isinstance(d, Poisson):
-        m = mp.mpf(d.params.mean)
-        log_mass = k * mp.log(m) - m - mp.loggamma(k + 1)
-        return log_mass, mp.gammainc(k + 1, m, mp.inf, regularized=True), mp.gammainc(k + 1, 0, m, regularized=True)
-    if isinstance(d, Binomial):
-        n, p = mp.mpf(d.n), mp.mpf(d.p)
-        log_mass = mp.log(mp.binomial(n, k)) + k * mp.log(p) + (n - k) * mp.log(1 - p)
-        return log_mass, beta_tail(n - k, k + 1, 1 - p), beta_tail(k + 1, n - k, p)
-    m, size = mp.mpf(d.params.mean), mp.mpf(d.size if isinstance(d, NegativeBinomial) else 1)
-    p, q = size / (size + m), m / (size + m)
-    log_mass = mp.loggamma(size + k) - mp.loggamma(size) - mp.loggamma(k + 1) + size * mp.log(p) + k * mp.log(q)
-    return log_mass, beta_tail(size, k + 1, p), beta_tail(k + 1, size, q)
-
-
-@pytest.mark.parametrize(
-    "d",
-    [
-        *(Poisson(m) for m in (1e-3, 7.3, 1234.5)),
-        *(NegativeBinomial(m, s) for m, s in ((0.01, 0.02), (50.0, 0.3), (200.0, 1e4), (5.0, 1e7))),
-        *(Geometric(m) for m in (0.02, 300.0)),
-        *(Binomial(n, p) for n, p in ((100, 0.01), (1000, 0.37), (50, 1e-6), (50, 1.0 - 1e-6))),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("d", of_cases("values"), ids=repr)
 def test_exact_values(d):
     """In both tails, from eight standard deviations below the mean to twelve above."""
     at = float(d.mean()) + float(d.std()) * np.array([-8.0, -5.0, -2.0, 0.0, 1.0, 4.0, 12.0])
-    last = float(d.support()[1]) - 1.0
+    last, rows = float(d.support()[1]) - 1.0, case_of(d).counts
     with mp.workdps(50):
         for k in {0, 1, *map(int, np.clip(np.round(at), 0, last))}:
-            log_mass, lower, upper = exact(d, k)
+            log_mass, lower, upper = rows.exact(k, *d.params)
             logs = [mp.log(t) if t < 0.9 else mp.log1p(-other) for t, other in ((lower, upper), (upper, lower))]
             for name, value, error in (
                 ("pmf", mp.exp(log_mass), 1e-13),
-                ("logpmf", log_mass, 3e-12 if isinstance(d, Binomial) else 1e-14),  # n p of the chance rounded to 1 - p
+                ("logpmf", log_mass, rows.error_of_logpmf),
                 ("cdf", lower, 1e-13),
                 ("sf", upper, 2e-13),
                 ("logcdf", logs[0], 1e-13),
@@ -93,16 +64,7 @@ def test_exact_values(d):
                     assert float(getattr(d, name)(k)) == pytest.approx(float(value), rel=error), (name, k)
 
 
-@pytest.mark.parametrize(
-    "d",
-    [
-        *(Poisson(m) for m in (1e-3, 7.3, 1e6)),
-        *(NegativeBinomial(m, s) for m, s in ((0.01, 0.02), (1e5, 0.05), (200.0, 1e4))),
-        *(Geometric(m) for m in (0.02, 1e5)),
-        *(Binomial(n, p) for n, p in ((10, 0.3), (10**5, 0.37))),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("d", of_cases("quantiles"), ids=repr)
 @pytest.mark.parametrize("method", ["points", "table"])
 def test_quantiles_are_the_least_counts(d, method):
     rng = np.random.default_rng(1)
@@ -217,8 +179,9 @@ def test_scores(d):
         assert np.isnan(d.score(0.5)[i])
 
 
-@pytest.mark.parametrize(("d", "peer"), list(zip(COUNTS, SCIPY, strict=True))[:2], ids=map(repr, COUNTS[:2]))
-def test_handed_to_scipy(d, peer):
+@pytest.mark.parametrize("family", ["poisson", "negative_binomial"])  # of one parameter and two
+def test_handed_to_scipy(family):
+    d, peer = CASES[family].objects[0], CASES[family].counts.peer
     theirs, k = d.to_scipy(), np.arange(4)
     for name in ("sf", "logpmf"):
         np.testing.assert_allclose(getattr(theirs, name)(k), getattr(peer, name)(k), rtol=1e-12)
@@ -227,7 +190,7 @@ def test_handed_to_scipy(d, peer):
 
 
 def test_edges_of_the_parameters():
-    for d in (Poisson(0.0), NegativeBinomial(0.0, 2.0), Geometric(0.0), Binomial(5, 0.0), Binomial(0, 0.3)):
+    for d in of_cases("none"):
         assert (d.pmf([0, 1]) == [1.0, 0.0]).all() and d.cdf(0) == 1.0 and d.sf(0) == 0.0 and d.ppf(0.7) == 0.0, d
         assert d.logcdf(0) == 0.0 and d.logsf(0) == -np.inf and d.rvs(3, rng=1).tolist() == [0, 0, 0]
     sure = Binomial(5, 1.0)

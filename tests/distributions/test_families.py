@@ -37,29 +37,9 @@ from numbastats.distributions import (
     fit_many,
 )
 from numbastats.distributions.fitting import CLASSES
+from tests.distributions.objects import CASES
 
-FITS = {  # parameters to draw from, and what SciPy's fit is told
-    "pareto": ((2.5, 0.0, 3.0), {"floc": 0.0}),
-    "lomax": ((2.5, 0.0, 3.0), {"floc": 0.0}),
-    "log_logistic": ((3.0, 0.0, 2.0), {"floc": 0.0}),
-    "inverse_gamma": ((3.0, 0.0, 2.0), {"floc": 0.0}),
-    "frechet": ((2.5, 0.0, 2.0), {"floc": 0.0}),
-    "gumbel_min": ((1.0, 2.0), {}),
-    "rayleigh": ((0.0, 2.0), {"floc": 0.0}),
-    "maxwell": ((0.0, 2.0), {"floc": 0.0}),
-    "half_normal": ((0.0, 2.0), {"floc": 0.0}),
-    "birnbaum_saunders": ((0.7, 0.0, 2.0), {"floc": 0.0}),
-    "generalized_normal": ((1.5, 1.0, 2.0), {}),
-    "asymmetric_laplace": ((1.5, 1.0, 2.0), {}),
-    "generalized_gamma": ((2.0, 1.3, 0.0, 2.0), {"floc": 0.0}),
-    "burr_xii": ((2.0, 1.5, 0.0, 2.0), {"floc": 0.0}),
-    "pearson_iii": ((0.8, 1.0, 2.0), {}),
-    "skew_normal": ((3.0, 1.0, 2.0), {}),
-    "ex_gaussian": ((1.5, 1.0, 2.0), {}),
-    "johnson_su": ((-0.5, 1.5, 1.0, 2.0), {}),
-    "kumaraswamy": ((1.5, 2.5, 0.0, 1.0), None),  # which SciPy has not
-}
-BRIEFLY = ("pareto",)
+FITS = {family: case.fits for family, case in CASES.items() if case.fits}
 
 
 def peer_of(family):
@@ -67,10 +47,10 @@ def peer_of(family):
     return getattr(scipy.stats, aliases[0] if aliases else family)
 
 
-@pytest.mark.parametrize("family", [f if f in BRIEFLY else pytest.param(f, marks=pytest.mark.slow) for f in FITS])
+@pytest.mark.parametrize("family", [f if row.often else pytest.param(f, marks=pytest.mark.slow) for f, row in FITS.items()])
 def test_fits_beside_scipy(family):
     """Of simulated series of 500 values: at least as likely, and within four standard errors of the truth."""
-    truth, known = FITS[family]
+    truth, known = FITS[family].truth, FITS[family].known
     peer = peer_of(family) if known is not None else None
     for seed in range(3):
         x = CLASSES[family](*truth).rvs(500, rng=seed)

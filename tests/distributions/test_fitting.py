@@ -15,48 +15,17 @@ from numbastats import distributions
 from numbastats._core import launch
 from numbastats.distributions import fit, fit_many, standardise
 from tests.contract import same
+from tests.distributions.objects import CASES
 
-FAMILIES = ("normal", "lognormal", "inverse_gaussian", "gamma", "weibull", "beta", "student_t")
-POSITIVE_DATA = FAMILIES[1:6]
-HYPERBOLIC = ("nig", "hyperbolic", "variance_gamma", "generalized_hyperbolic")
-DENSITY = {
-    "normal": lambda x, a, b: st.norm.logpdf(x, a, b),
-    "lognormal": lambda x, a, b: st.lognorm.logpdf(x, a, scale=b),
-    "inverse_gaussian": lambda x, a, b: st.invgauss.logpdf(x, a / b, scale=b),
-    "gamma": lambda x, a, b: st.gamma.logpdf(x, a, scale=b),
-    "weibull": lambda x, a, b: st.weibull_min.logpdf(x, a, scale=b),
-    "beta": lambda x, a, b: st.beta.logpdf(x, a, b),
-    "student_t": lambda x, a, b, c: st.t.logpdf(x, a, b, c),
-    "nig": lambda x, a, b, d, m: st.norminvgauss.logpdf(x, a * d, b * d, m, d),
-    "hyperbolic": lambda x, a, b, d, m: st.genhyperbolic.logpdf(x, 1.0, a * d, b * d, m, d),
-    "generalized_hyperbolic": lambda x, lam, a, b, d, m: st.genhyperbolic.logpdf(x, lam, a * d, b * d, m, d),
-    "variance_gamma": lambda x, lam, a, b, m: (
-        2 * lam * math.log(math.sqrt(a * a - b * b))
-        + (lam - 0.5) * np.log(np.abs(x - m) / (2 * a))
-        + np.log(scipy.special.kve(lam - 0.5, a * np.abs(x - m)))
-        - a * np.abs(x - m)
-        + b * (x - m)
-        - 0.5 * math.log(math.pi)
-        - math.lgamma(lam)
-    ),
-}
+ESTIMATES = {family: case.estimates for family, case in CASES.items() if case.estimates}
+FAMILIES = tuple(f for f, row in ESTIMATES.items() if row.truth)
+HYPERBOLIC = tuple(f for f, row in ESTIMATES.items() if not row.truth)
+POSITIVE_DATA = tuple(f for f, row in ESTIMATES.items() if row.positive)
 POSITIVE = {"loc": False, "mu": False, "beta": False, "lam": False}
 
 
 def draws(family, n, rng):
-    return {
-        "normal": lambda: rng.normal(1.0, 2.0, n),
-        "lognormal": lambda: rng.lognormal(1.0, 0.6, n),
-        "inverse_gaussian": lambda: rng.wald(2.0, 3.0, n),
-        "gamma": lambda: rng.gamma(0.7, 3.0, n),
-        "weibull": lambda: 3.0 * rng.weibull(1.6, n),
-        "beta": lambda: rng.beta(0.8, 2.5, n),
-        "student_t": lambda: 1.0 + 2.0 * rng.standard_t(3.5, n),
-        "nig": lambda: st.norminvgauss.rvs(1.2, 0.4, 0.3, 1.5, size=n, random_state=rng),
-        "hyperbolic": lambda: st.genhyperbolic.rvs(1.0, 1.2, 0.4, 0.3, 1.5, size=n, random_state=rng),
-        "generalized_hyperbolic": lambda: st.genhyperbolic.rvs(-1.3, 0.6, 0.2, 0.3, 1.5, size=n, random_state=rng),
-        "variance_gamma": lambda: 0.1 + 0.2 * (g := rng.gamma(2.5, 1.0, n)) + np.sqrt(g) * rng.normal(size=n),
-    }[family]()
+    return ESTIMATES[family].draws(rng, n)
 
 
 def plain(family, x, w, found, fixed=()):
@@ -67,7 +36,7 @@ def plain(family, x, w, found, fixed=()):
     def loss(theta):
         values = dict(found) | {n: math.exp(t) if p else t for n, p, t in zip(names, positive, theta, strict=True)}
         with np.errstate(all="ignore"):
-            value = -float(np.sum(w * DENSITY[family](x, *values.values())))
+            value = -float(np.sum(w * ESTIMATES[family].log_density(x, *values.values())))
         return value if math.isfinite(value) else 1e12
 
     start = np.array([math.log(found[n]) if p else found[n] for n, p in zip(names, positive, strict=True)])
@@ -123,7 +92,7 @@ def test_covariance_is_the_inverse_of_the_observed_information(family):
     E, hess = np.diag(h), np.empty((p.size, p.size))
     for i in range(p.size):
         for j in range(p.size):
-            four = [DENSITY[family](x, *(p + a * E[i] + b * E[j])).sum() * a * b for a in (1, -1) for b in (1, -1)]
+            four = [ESTIMATES[family].log_density(x, *(p + a * E[i] + b * E[j])).sum() * a * b for a in (1, -1) for b in (1, -1)]
             hess[i, j] = sum(four) / (4 * h[i] * h[j])
     unit = 1.0 / np.sqrt(np.diag(-hess))
     np.testing.assert_allclose(np.linalg.inv(found.covariance) * np.outer(unit, unit), -hess * np.outer(unit, unit), atol=1e-5)
@@ -138,19 +107,10 @@ def test_covariance_is_the_inverse_of_the_observed_information(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_intervals_cover(family):
     """95 % intervals of 2000 series of 200 values."""
-    truth = {
-        "normal": (1.0, 2.0),
-        "lognormal": (0.6, math.e),
-        "inverse_gaussian": (2.0, 3.0),
-        "gamma": (0.7, 3.0),
-        "weibull": (1.6, 3.0),
-        "beta": (0.8, 2.5),
-        "student_t": (3.5, 1.0, 2.0),
-    }[family]
     found = fit_many(draws(family, (2000, 200), np.random.default_rng(14)), family)
     assert found.converged.mean() > 0.99
     ok = found.converged & np.isfinite(found.se).all(axis=-1)
-    share = (np.abs(found.params - truth) < 1.96 * found.se)[ok].mean(axis=0)
+    share = (np.abs(found.params - ESTIMATES[family].truth) < 1.96 * found.se)[ok].mean(axis=0)
     assert (share > 0.9).all() and (share < 0.97).all(), share
 
 
@@ -271,15 +231,7 @@ def test_standardise(family):
     rng = np.random.default_rng(23)
     x = draws(family, (3, 60), rng)
     x[1, 4] = np.nan
-    cdf = {
-        "normal": lambda v, a, b: st.norm.cdf(v, a, b),
-        "lognormal": lambda v, a, b: st.lognorm.cdf(v, a, scale=b),
-        "inverse_gaussian": lambda v, a, b: st.invgauss.cdf(v, a / b, scale=b),
-        "gamma": lambda v, a, b: st.gamma.cdf(v, a, scale=b),
-        "weibull": lambda v, a, b: st.weibull_min.cdf(v, a, scale=b),
-        "beta": lambda v, a, b: st.beta.cdf(v, a, b),
-        "student_t": lambda v, a, b, c: st.t.cdf(v, a, b, c) if b < 1e9 and np.isfinite(a) else st.norm.cdf(v, b, c),
-    }[family]
+    cdf = ESTIMATES[family].cdf
     zeros = "share" if family in POSITIVE_DATA else None
     if zeros:
         x[2, :9] = 0.0
@@ -436,7 +388,7 @@ def test_thirty_starts():
                     a = math.exp(t[0])
                     p = (a, a * math.tanh(t[1]), math.exp(t[2]), t[3])
                 with np.errstate(all="ignore"):
-                    value = -DENSITY[family](x, *p).sum()
+                    value = -ESTIMATES[family].log_density(x, *p).sum()
                 return value if math.isfinite(value) else 1e12
 
             best = max(best, -scipy.optimize.minimize(loss, theta, method="Nelder-Mead", options={"maxiter": 150}).fun)
@@ -499,7 +451,7 @@ def test_variance_gamma_says_why_it_has_no_standard_errors(at_a_value):
             lam, a, b = (moved[name] for name in names)
             own = 2 * lam * math.log(math.sqrt(a * a - b * b)) + math.lgamma(lam - 0.5) - math.lgamma(lam)
             own -= (2 * lam - 1) * math.log(a) + math.log(2.0) + 0.5 * math.log(math.pi)
-        return np.nansum(DENSITY["variance_gamma"](away, *moved.values())) + own
+        return np.nansum(ESTIMATES["variance_gamma"].log_density(away, *moved.values())) + own
 
     assert known.loglik == pytest.approx(loglik(0.0, 0.0, 0.0), rel=1e-10)
     E = h * np.eye(3)
@@ -535,7 +487,7 @@ def test_thirty_starts_of_hyperbolic_distributions(family, name):
 
     def loss(t):
         with np.errstate(all="ignore"):
-            value = -DENSITY[family](y, *parameters(t)).sum()
+            value = -ESTIMATES[family].log_density(y, *parameters(t)).sum()
         return value if math.isfinite(value) else 1e12
 
     for _ in range(30):

@@ -12,55 +12,33 @@ import scipy.stats as st
 import numbastats as ns
 from numbastats import distributions
 from numbastats.distributions import fit, fit_many
+from tests.distributions.objects import CASES
 
 inf, nan = math.inf, math.nan
-PEERS = {  # SciPy's distribution, its parameters from ours, parameters to draw from
-    "normal": (st.norm, lambda loc, scale: (loc, scale), (1.0, 2.0)),
-    "student_t": (st.t, lambda df, loc, scale: (df, loc, scale), (4.0, 1.0, 2.0)),
-    "lognormal": (st.lognorm, lambda a, loc, scale: (a, loc, scale), (0.6, 0.0, 2.0)),
-    "gamma": (st.gamma, lambda a, loc, scale: (a, loc, scale), (2.5, 0.0, 2.0)),
-    "weibull": (st.weibull_min, lambda a, loc, scale: (a, loc, scale), (1.6, 0.0, 2.0)),
-    "beta": (st.beta, lambda a, b, loc, scale: (a, b, loc, scale), (1.8, 2.5, 0.0, 1.0)),
-    "inverse_gaussian": (st.invgauss, lambda mean, shape, loc: (mean / shape, loc, shape), (2.0, 3.0, 0.0)),
-    "gev": (st.genextreme, lambda a, loc, scale: (-a, loc, scale), (0.15, 1.0, 2.0)),
-    "gpd": (st.genpareto, lambda a, loc, scale: (a, loc, scale), (0.2, 0.0, 2.0)),
-    "gumbel": (st.gumbel_r, lambda loc, scale: (loc, scale), (1.0, 2.0)),
-    "logistic": (st.logistic, lambda loc, scale: (loc, scale), (1.0, 2.0)),
-    "cauchy": (st.cauchy, lambda loc, scale: (loc, scale), (1.0, 2.0)),
-    "laplace": (st.laplace, lambda loc, scale: (loc, scale), (1.0, 2.0)),
-    "exponential": (st.expon, lambda loc, scale: (loc, scale), (0.0, 2.0)),
-    "uniform": (st.uniform, lambda loc, scale: (loc, scale), (1.0, 2.0)),
-    "chi_squared": (st.chi2, lambda df, loc, scale: (df, loc, scale), (3.0, 0.0, 1.0)),
-}
-NEW = ("gev", "gpd", "gumbel", "logistic", "cauchy", "laplace", "exponential", "uniform", "chi_squared")
-CENSORED = tuple(f for f in PEERS if f not in ("laplace", "uniform"))
-LOCATED = ("gev", "gumbel", "logistic", "cauchy", "laplace", "uniform", "normal", "student_t")  # whose loc is free
-BY_THEMSELVES = ("normal", "lognormal", "beta", "inverse_gaussian")  # with equations for exact values
+PEERS = {family: case.likelihood for family, case in CASES.items() if case.likelihood}
+NEW = tuple(f for f in PEERS if CASES[f].estimates is None)  # exact values of the others are in test_fitting
+CENSORED = tuple(f for f, row in PEERS.items() if row.censored)
+LOCATED = tuple(f for f, row in PEERS.items() if row.located)
 
 
 def briefly(families):
     """Families for a test of the likelihood, some in slow tests only."""
-    return [pytest.param(f, marks=pytest.mark.slow) if f in BY_THEMSELVES else f for f in families]
-
-
-KNOWN = {"beta": {"loc": 0.0, "scale": 1.0}, "chi_squared": {"loc": 0.0, "scale": 1.0}}
+    return [pytest.param(f, marks=pytest.mark.slow) if PEERS[f].equations else f for f in families]
 
 
 def draws(family, size, seed=0):
-    peer, of_ours, truth = PEERS[family]
-    return peer.rvs(*of_ours(*truth), size=size, random_state=np.random.default_rng(seed))
+    row = PEERS[family]
+    return row.peer.rvs(*row.of_ours(*row.truth), size=size, random_state=np.random.default_rng(seed))
 
 
 def whole(family, params):
     """All parameters of the class, where loc is 0 and scale 1 unless they are there."""
-    names = getattr(distributions, {c.family: c.__name__ for c in distributions.Distribution.__subclasses__()}[family]).names
-    return [params.get(n, 1.0 if n == "scale" else 0.0) for n in names]
+    return [params.get(n, 1.0 if n == "scale" else 0.0) for n in CASES[family].cls.names]
 
 
 def log_likelihood(family, params, lo, hi, w=1.0, cut=(-inf, inf)):
     """By SciPy's functions; masses as differences of the smaller tails."""
-    peer, of_ours, _ = PEERS[family]
-    p = of_ours(*whole(family, params))
+    peer, p = PEERS[family].peer, PEERS[family].of_ours(*whole(family, params))
     with np.errstate(all="ignore"):
         terms = np.where(lo == hi, peer.logpdf(lo, *p), np.log(mass(peer, p, lo, hi)))
         return float(np.sum(w * (terms - np.log(mass(peer, p, *map(np.asarray, cut))))))
@@ -73,13 +51,13 @@ def mass(peer, p, lo, hi):
 
 def best_of_starts(family, found, lo, hi, w=1.0, cut=(-inf, inf), *, starts):
     """The largest log-likelihood of simplex searches from points about the fit, with the same parameters free."""
-    free = [n for n, se in found.se.items() if se != 0.0]
-    positive = {n: n not in ("loc",) and not (n == "shape" and family in ("gev", "gpd")) for n in free}
+    free, row = [n for n, se in found.se.items() if se != 0.0], PEERS[family]
+    positive = {n: n not in row.signed for n in free}
     rng, unit = np.random.default_rng(3), found.params.get("scale", 1.0)
 
     def loss(theta):
         moved = {n: math.exp(t) if positive[n] else t for n, t in zip(free, theta, strict=True)}
-        if family in ("gev", "gpd") and moved.get("shape", 0.0) < -0.5:
+        if any(moved.get(n, 0.0) < least for n, least in row.least.items()):
             return 1e12
         value = -log_likelihood(family, found.params | moved, lo, hi, w, cut)
         return value if math.isfinite(value) else 1e12
@@ -204,27 +182,24 @@ def test_exact_values(family, starts):
     assert found.converged and list(found.params.values()) == whole(family, found.params)
     at = log_likelihood(family, found.params, x, x)
     assert found.loglik == pytest.approx(at, rel=1e-11)
-    if family != "uniform":  # whose maximum is at a jump
+    if not PEERS[family].settled:
         assert found.loglik > best_of_starts(family, found, x, x, starts=starts) - 1e-8
     assert found.loglik == pytest.approx(found.distribution.logpdf(x).sum(), rel=1e-11)
-    known = {} if family in LOCATED else {"floc": 0.0} | ({"fscale": 1.0} if family == "chi_squared" else {})
-    peer = PEERS[family][0]
-    assert found.loglik > peer.logpdf(x, *peer.fit(x, **known)).sum() - 1e-7
+    peer = PEERS[family].peer
+    assert found.loglik > peer.logpdf(x, *peer.fit(x, **PEERS[family].known)).sum() - 1e-7
 
 
 def intervals(family, n=80, seed=2):
     """A third exact, and intervals of every kind."""
-    x = draws(family, n, seed)
+    x, row = draws(family, n, seed), PEERS[family]
     lo, hi = x.copy(), x.copy()
-    width = 0.3 * np.std(x) if family != "cauchy" else 1.0
+    width = row.width or 0.3 * np.std(x)
     start = 0.0 if family not in LOCATED else -inf
     q = np.quantile(x, [0.25, 0.75])
     for i in range(n):
         if i % 3 == 1:
             lo[i] = width * math.floor(x[i] / width)
-            hi[i] = lo[i] + width
-            if family == "beta":
-                hi[i] = min(hi[i], 1.0)
+            hi[i] = min(lo[i] + width, row.top)
         elif i % 3 == 2 and x[i] > q[1]:
             lo[i], hi[i] = q[1], inf
         elif i % 3 == 2 and x[i] < q[0]:
@@ -246,7 +221,7 @@ def test_censored_values(family, starts):
     assert found.converged
     assert found.loglik == pytest.approx(log_likelihood(family, found.params, lo, hi, w), rel=1e-9)
     assert found.loglik > best_of_starts(family, found, lo, hi, w, starts=starts) - 1e-7
-    cut = (0.02 if family not in LOCATED else -40.0, 0.98 if family == "beta" else 40.0)
+    cut = (0.02 if family not in LOCATED else -40.0, min(0.98 * PEERS[family].top, 40.0))
     keep = (x > cut[0]) & (x < cut[1])
     cut_lo, cut_hi = np.maximum(lo, cut[0])[keep], np.minimum(hi, cut[1])[keep]
     found = fit(x[keep], family, censored=(cut_lo, cut_hi), truncated=cut)
@@ -263,8 +238,8 @@ def test_censored_data_of_scipy(family):
         uncensored=lo[exact], left=hi[left], right=lo[right], interval=np.stack([lo, hi], 1)[~(exact | left | right)]
     )
     found = fit(data, family)
-    peer = PEERS[family][0]
-    p = peer.fit(data, **({} if family in LOCATED else {"floc": 0.0}))
+    peer = PEERS[family].peer
+    p = peer.fit(data, **PEERS[family].known)
     with np.errstate(all="ignore"):
         assert found.loglik > -peer._penalized_nnlf(p, data) - 1e-6
     assert found.loglik == pytest.approx(fit(None, family, censored=(lo, hi)).loglik, abs=1e-9)
@@ -325,7 +300,7 @@ def fit_quietly(*args, **options):
 def test_units(family, unit):
     """c x has the log-likelihood of x less n log c; also with intervals."""
     x = draws(family, 50, 8)
-    if family in ("beta", "chi_squared") or (unit > 1e100 and family in ("normal", "student_t")):
+    if PEERS[family].known_scale or (unit > 1e100 and PEERS[family].squares):
         return  # whose unit is fixed, or whose squares would overflow: status 8
     for kwargs in (
         {},
@@ -343,7 +318,7 @@ def test_shifts_and_signs(family):
     x = draws(family, 50, 9)
     found = fit(x, family)
     assert fit(x + 100.0, family).loglik == pytest.approx(found.loglik, abs=1e-8)
-    if family not in ("gev", "gumbel"):
+    if PEERS[family].symmetric:
         assert fit(-x, family).loglik == pytest.approx(found.loglik, abs=1e-8)
 
 

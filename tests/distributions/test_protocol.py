@@ -20,12 +20,10 @@ from numbastats._core.errors import METHODS, ConvergenceWarning
 from numbastats.distributions import (
     NIG,
     Beta,
-    Cauchy,
     ChiSquared,
     Distribution,
     Gamma,
     InverseGaussian,
-    Laplace,
     Lognormal,
     Normal,
     Stable,
@@ -35,7 +33,7 @@ from numbastats.distributions import (
     Weibull,
 )
 from tests.contract import same
-from tests.distributions.objects import COUNTS, OBJECTS, has_kernels, is_transformed
+from tests.distributions.objects import CASES, COUNTS, OBJECTS, case_of, has_kernels, is_transformed
 
 FUNCTIONS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 objects = pytest.mark.parametrize("d", OBJECTS, ids=repr)
@@ -47,13 +45,9 @@ def functions_of(d):
     return FUNCTIONS if isinstance(d, (Normal, Gamma, Beta)) or not has_kernels(d) else ("logsf", "ppf")
 
 
-# those with code of their own beside formulas, and one of each number of shapes
-OFTEN = "Normal StudentT NIG VarianceGamma Stable TruncatedNormal Gamma InverseGaussian Beta GEV PearsonIII".split()
-
-
 def briefly(found):
     """For what compiles much: slow tests of the families that stand for no others."""
-    marked = [d if type(d).__name__ in OFTEN else pytest.param(d, marks=pytest.mark.slow) for d in found]
+    marked = [d if case_of(d).often else pytest.param(d, marks=pytest.mark.slow) for d in found]
     return pytest.mark.parametrize("d", marked, ids=repr)
 
 
@@ -68,6 +62,14 @@ def test_every_class_is_in_the_table():
     composed = {ns.distributions.Mixture, Distribution}
     exported = {c for c in NAMES.values() if isinstance(c, type) and issubclass(c, Distribution) and c not in composed}
     assert exported == {type(d) for d in (*OBJECTS, *COUNTS)}
+
+
+def test_cases_are_of_their_families():
+    """Counts have formulas of their own, and what has none says which tests have exact values."""
+    for word, case in CASES.items():
+        assert case.cls.family == word and {type(d) for d in case.objects} == {case.cls}, word
+        there = case.exact or case.counts or (pathlib.Path(__file__).parents[2] / case.elsewhere).is_file()
+        assert there, f"tests/distributions/cases/{word}.py has no formulas (exact=, counts=), nor tests that have (elsewhere=)"
 
 
 @objects
@@ -151,7 +153,7 @@ def test_types_and_out(d):
 @objects
 def test_score_is_the_derivative(d):
     """By central differences of logpdf, which limit the tolerance."""
-    x = inner(d) + (0.01 if isinstance(d, Laplace) else 0.0)  # beside its kink
+    x = inner(d) + case_of(d).kink
     for k, name in enumerate(d.names):
         value = getattr(d.params, name)
         step = 1e-4 * max(abs(value), 0.1)
@@ -223,7 +225,7 @@ def test_moments_and_integrals(d):
     np.testing.assert_allclose(part, integral(lambda x: np.cos(x) * d.pdf(x), low, high), rtol=1e-8)
     np.testing.assert_allclose(d.expect(np.cos, lb=low, ub=high, conditional=True), part / 0.7, rtol=1e-12)
     assert d.expect(lb=high, ub=low) == 0.0
-    if isinstance(d, Stable | Cauchy):
+    if case_of(d).orders < 2:
         return
     np.testing.assert_allclose(d.expect(), d.mean(), rtol=1e-12)
     np.testing.assert_allclose(d.expect(lambda x: (x - d.mean()) ** 2), d.var(), rtol=1e-11)
@@ -243,7 +245,7 @@ def test_skewness_kurtosis_entropy(d):
     if finite:
         mean, std = d.mean(), d.std()
         np.testing.assert_allclose(d.skewness(), d.expect(lambda x: ((x - mean) / std) ** 3), rtol=1e-9, atol=1e-10)
-    if np.isfinite(d.kurtosis()) and not isinstance(d, StudentT):  # of which the fourth moment's integral barely converges
+    if np.isfinite(d.kurtosis()) and case_of(d).orders > 3:
         np.testing.assert_allclose(d.kurtosis() + 3.0, d.expect(lambda x: ((x - mean) / std) ** 4), rtol=1e-9)
     if not isinstance(d, Stable):
         terms = d.expect(lambda x: np.where(d.pdf(x) > 0.0, -d.logpdf(x), 0.0))  # quantiles may round to an end

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from numbastats.kde import bandwidth
+from tests.cases import discover
 from tests.conftest import REFERENCE
 
 # integers wrap modulo 2^64 on purpose; the simulator's are NumPy scalars, which say so
@@ -18,29 +19,13 @@ CASES = list(csv.DictReader((FOLDER / "cases.csv").read_text().splitlines()))
 GOOD = np.random.default_rng(12).standard_normal((50, 2))
 AXES = [(-3, 3, 7), (-3, 3, 8)]
 CPU = {"device": "cpu", "workers": 1}
-PROFILE = {
-    "uniform": lambda q: np.ones_like(q),
-    "epanechnikov": lambda q: 1 - q,
-    "biweight": lambda q: (1 - q) ** 2,
-    "triweight": lambda q: (1 - q) ** 3,
-    "triangular": lambda q: 1 - np.sqrt(q),
-    "cosine": lambda q: np.cos(0.5 * math.pi * np.sqrt(q)),
-    "tricube": lambda q: (1 - q**1.5) ** 3,
-}
-VOLUME = {1: 2.0, 2: math.pi, 3: 4 * math.pi / 3, 4: math.pi**2 / 2, 5: 8 * math.pi**2 / 15}
+KERNELS = discover("tests.kde.cases")
+PROFILE = {name: case.profile for name, case in KERNELS.items() if not case.tailed}
 
 
 def constant(kernel, d):
-    """Closed-form normalisers, written independently of the library."""
-    return {
-        "uniform": 1 / VOLUME[d],
-        "epanechnikov": (d + 2) / (2 * VOLUME[d]),
-        "biweight": (d + 2) * (d + 4) / (8 * VOLUME[d]),
-        "triweight": (d + 2) * (d + 4) * (d + 6) / (48 * VOLUME[d]),
-        "triangular": (d + 1) / VOLUME[d],
-        "cosine": math.pi / 4,
-        "tricube": {1: 70 / 81, 2: 220 / (81 * math.pi), 3: 3 / math.pi, 4: 1.138299717463301}.get(d),
-    }[kernel]
+    """The normaliser."""
+    return KERNELS[kernel].constant(d)
 
 
 def naive(samples, points, H, kernel="epanechnikov", weights=None, scale=None):
@@ -73,7 +58,7 @@ def small(d, n=60, seed=1):
 
 def slopes(x, points, H, kernel, axis, scale=None):
     """Brute force: the derivative of the definition."""
-    p = {"epanechnikov": 1, "biweight": 2, "triweight": 3}[kernel]
+    p = KERNELS[kernel].power
     x = x.reshape(len(x), -1)
     points = np.asarray(points, float).reshape(-1, x.shape[1])
     s = np.ones(len(x)) if scale is None else scale

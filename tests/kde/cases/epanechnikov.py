@@ -1,0 +1,7 @@
+"""The epanechnikov kernel."""
+
+from __future__ import annotations
+
+from tests.kde.cases import VOLUME, Case
+
+CASE = Case(profile=lambda q: 1 - q, constant=lambda d: (d + 2) / (2 * VOLUME[d]), power=1)

@@ -1,0 +1,7 @@
+"""The triweight kernel."""
+
+from __future__ import annotations
+
+from tests.kde.cases import VOLUME, Case
+
+CASE = Case(profile=lambda q: (1 - q) ** 3, constant=lambda d: (d + 2) * (d + 4) * (d + 6) / (48 * VOLUME[d]), power=3)
