@@ -60,6 +60,9 @@ def test_a_file_that_is_not_listed_is_noticed(discover, tmp_path):
     discover.ROOT = tmp_path
     with pytest.raises(SystemExit, match="zipf.py: __all__ names no class"):
         discover.distributions()
+    discover.FOLDERS[discover.FAMILIES] = discover.Folder("RECORD")
+    with pytest.raises(SystemExit, match="asymmetric_laplace.py: __all__ names no RECORD"):
+        discover.init(discover.FAMILIES)
 
 
 def test_names_in_a_docstring_are_written(discover, monkeypatch):

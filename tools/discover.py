@@ -61,16 +61,22 @@ def files(folder):
     return [name for name in found if name != "__init__" and name not in beside]
 
 
+def listed(nodes):
+    """The names in a file's `__all__`."""
+    lists = [n.value for n in nodes if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
+    return {one.value for node in lists for one in ast.walk(node) if isinstance(one, ast.Constant)}
+
+
 def public(folder, name):
     """What a record's file hands on: names in its `__all__` of classes, and of functions that make objects like a class."""
-    path = PACKAGE / folder / f"{name}.py"
+    path, record = PACKAGE / folder / f"{name}.py", FOLDERS[folder].record
     nodes = ast.parse(path.read_text(encoding="utf-8")).body
-    lists = [n.value for n in nodes if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
-    listed = {one.value for node in lists for one in ast.walk(node) if isinstance(one, ast.Constant)}
     made = {node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name[0].isupper()}
-    if not listed & made:
-        raise SystemExit(f"{path.relative_to(ROOT)}: __all__ names no class of the file; `beside` in FOLDERS is for other files")
-    return sorted(listed & made, key=lambda name: (not name.isupper(), name))  # as ruff sorts imports
+    found = listed(nodes) & ({record} if record else made)
+    if not found:
+        what = record or "class of the file"
+        raise SystemExit(f"{path.relative_to(ROOT)}: __all__ names no {what}; `beside` in FOLDERS is for other files")
+    return sorted(found, key=lambda name: (not name.isupper(), name))  # as ruff sorts imports
 
 
 def brackets(head, names, ends):
@@ -100,7 +106,7 @@ def init(folder):
     text = docstring(PACKAGE / folder / "__init__.py") + f"# The code is {BY}.\n\n"
     if not record:
         return text + brackets(f"from {package} import ", names, "()") + "\n" + all_of(names)
-    imports = "".join(f"from {package}.{name} import {record} as {name}\n" for name in names)
+    imports = "".join(f"from {package}.{name} import {found} as {name}\n" for name in names for found in public(folder, name))
     words = brackets("Name = Literal", [f'"{name}"' for name in names], "[]")
     head = f"{text}from typing import Literal\n\n{imports}\n{all_of(['Name', 'RECORDS'])}\n"
     return f"{head}{words}{brackets('RECORDS = ', names, '()')}"
