@@ -162,7 +162,12 @@ def depends_on(path):
         else:
             found |= _files_of(name)
     if "/test_" in path:
-        found |= {str(p.relative_to(ROOT)) for folder in FOLDERS if folder in text for p in (ROOT / folder).rglob("*.py")}
+        found |= {
+            str(p.relative_to(ROOT))
+            for folder in FOLDERS
+            if re.search(rf"\b{folder}\b", text)
+            for p in (ROOT / folder).rglob("*.py")
+        }
     return {name for name in found if name.removesuffix(ALONE) not in APART}
 
 
