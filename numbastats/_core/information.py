@@ -61,10 +61,11 @@ def in_units(cov, units):
     return _mirrored(cov * units[..., :, None] * units[..., None, :])
 
 
-def standard_errors(cov, units=1.0):
+def standard_errors(cov, units=None):
     """Those (..., p) of parameters that are multiplied by units."""
     with np.errstate(invalid="ignore"):
-        return np.sqrt(_diagonal(cov)) * np.abs(units)
+        errors = np.sqrt(_diagonal(cov))
+    return errors if units is None else errors * np.abs(units)
 
 
 def unit_moves(cov):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+import numpy as np
+
 __all__ = [
     "BOUND",
     "COLLAPSED",
@@ -23,6 +25,7 @@ __all__ = [
     "STOPPED",
     "TOO_FEW",
     "Status",
+    "among",
 ]
 
 
@@ -113,3 +116,8 @@ STOPPED, POLE, NOT_CERTIFIED, COLLAPSED, INADMISSIBLE = map(int, list(Status)[9:
 CONVERGED = (Status.OK, Status.INADMISSIBLE)  # at a maximum of the likelihood
 FITTED = (*CONVERGED, Status.NO_CONVERGENCE, Status.LIMIT, Status.BOUND, Status.NOT_CERTIFIED)  # there are parameters
 REFUSED = (Status.TOO_FEW, Status.CONSTANT, Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)  # the data cannot be fitted
+
+
+def among(*those: Status) -> np.ndarray:
+    """A table that says of a number, which is the index, whether the status is one of those."""
+    return np.isin(np.arange(len(Status)), those)

@@ -26,7 +26,7 @@ from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
-from numbastats._core.status import FITTED, REFUSED, Status
+from numbastats._core.status import FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.kernels import fits as k
@@ -71,7 +71,7 @@ _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliase
 NORMAL_DF = 1e12  # stands for infinity in distributions: the densities agree to 4e-8 up to 20 standard deviations
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 
-_INSIDE = (Status.OK, Status.NO_CONVERGENCE, Status.LIMIT)  # where there may be standard errors
+_INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
 _MEANINGS = np.array([status.meaning for status in Status])  # by number
 _REMARKS = {  # on converged fits
     "": "",
@@ -335,8 +335,10 @@ class DistributionFits(Result):
     @property
     def messages(self) -> NDArray[np.str_]:
         """How each fit ended, in words."""
-        said = [_in_words(*ending) for ending in zip(self.status.flat, self.remarks.flat, strict=True)]
-        return np.array(said, np.str_).reshape(self.status.shape)
+        said, remarks = _MEANINGS[self.status], self.remarks
+        for word in np.unique(remarks):
+            said = np.where(remarks == word, _in_words(Status.OK, word), said) if word else said
+        return said
 
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
@@ -349,22 +351,18 @@ class DistributionFits(Result):
         return self._remarks(...)
 
     def _remarks(self, i):
-        """The remarks on a part of the batch: the first that holds."""
-        se, likelihood = dict(zip(self.names, np.moveaxis(self.se[i], -1, 0), strict=True)), self.cls._likelihood
-        lost, nowhere = np.isnan(self.se[i]).any(axis=-1), np.zeros(self.status[i].shape, bool)
-        freed, cusp = nowhere, nowhere
-        if likelihood is not None and likelihood.shifts and "loc" in se:  # fixed parameters have the error 0
-            freed = se["loc"] > 0.0
-        if self.family == "variance_gamma":
-            cusp = (self.params[i][..., self.names.index("lam")] <= CUSPS) & np.isnan(se["mu"])
-        rules = {
-            "local": freed,
-            "by moments": nowhere | (self.method != "ml"),
-            "at a value": lost & (likelihood is not None and likelihood.settles),
-            "no derivative": cusp,
-            "not definite": lost,
-        }
-        return np.where(self.status[i] == Status.OK, np.select(list(rules.values()), list(rules), ""), "")
+        """The remarks on a part of the batch."""
+        se, likelihood = self.se[i], self.cls._likelihood
+        settles = likelihood is not None and likelihood.settles
+        found: Any = np.where(np.isnan(se).any(axis=-1), "at a value" if settles else "not definite", "")
+        if self.family == "variance_gamma":  # fixed parameters have the error 0
+            lam, mu = self.names.index("lam"), self.names.index("mu")
+            found = np.where((self.params[i][..., lam] <= CUSPS) & np.isnan(se[..., mu]), "no derivative", found)
+        if likelihood is not None and likelihood.shifts and "loc" in self.names:
+            found = np.where(se[..., self.names.index("loc")] > 0.0, "local", found)
+        if self.method != "ml":
+            found = "by moments"
+        return np.where(self.status[i] == Status.OK, found, "")
 
     @property
     def _likeliest(self):
@@ -445,12 +443,13 @@ class DistributionFits(Result):
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
         n_values, n_iter, status = (int(a[i]) for a in (self.n_values, self.n_iter, self.status))
+        remark = self._remarks(i).item()
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
-            message=self.message(i),
+            message=_in_words(status, remark),
             partial=self.partial,
-            remark=self._remarks(i).item(),
+            remark=remark,
         )
 
 
@@ -848,7 +847,7 @@ def _counted(s, share):
 def _fitted(s, plan, share, device, workers, shown=None):
     params, info, numbers, status = _estimates(s, plan, share, device, workers, shown)
     cov = _covariance(info, plan.known, 1 if is_executor(workers) else workers)
-    cov[~np.isin(status, _INSIDE)] = math.nan
+    cov[~_INSIDE[status]] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
     se = standard_errors(cov)
     counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
@@ -1306,7 +1305,7 @@ class _WeightedFits:
             return known, np.ones(S, bool)
         series = _Series(np.tile(x, S), weights.reshape(-1), np.arange(S + 1, dtype=np.int64) * n, (S,), None)
         params, _, _, status = _estimates(series, self._plan, False, "cpu", workers)
-        return dict(zip(self._plan.names, params.T, strict=True)) | known, np.isin(status, FITTED)
+        return dict(zip(self._plan.names, params.T, strict=True)) | known, _FITTED[status]
 
     def distribution(self, params):
         """The distributions of parameters by name."""
