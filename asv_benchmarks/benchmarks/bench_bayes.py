@@ -13,6 +13,7 @@ import scipy.special
 import numbastats as ns
 from numbastats.bayes import kernels as k
 from numbastats.bayes.likelihood import Rows
+from numbastats.bayes.responses import RESPONSES
 from numbastats.bayes.responses.record import facts_of_rows
 
 from .common import SMOKE, Case, few, require
@@ -458,9 +459,7 @@ GPU_MAKERS = {
     "bayes.*_int8": gpu_int8,
     "bayes.*_bfloat16": gpu_bfloat16,
     "bayes.latent": gpu_pass,
-    "bayes.probit": gpu_pass,
-    "bayes.logit": gpu_pass,
-    "bayes.poisson": gpu_pass,
+    **{f"bayes.{word}": gpu_pass for word in RESPONSES},
     "bayes.scales_*": gpu_scales,
     "bayes.conditionals": gpu_conditionals,
     "bayes.draws": gpu_draws,
@@ -473,9 +472,7 @@ _ORDER = "another order of summation"
 _PASS = dict(ulp=65536.0, floor=100.0, single=2e9, why=f"{_ORDER}; sums of rows in float32: 2e9 ulp are 4e-7")
 GPU_BOUNDS = {
     "bayes.latent*": _PASS,
-    "bayes.probit*": _PASS,
-    "bayes.logit": _PASS,
-    "bayes.poisson": _PASS,
+    **{f"bayes.{word}*": _PASS for word in RESPONSES},
     "bayes.scales_*": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the density of tau, on which all scales depend"),
     "bayes.conditionals": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the distribution of tau"),
     "bayes.gamma": dict(ulp=512.0, floor=1.0, flips=1e-4, why="an accept/reject decision of a gamma draw may flip"),

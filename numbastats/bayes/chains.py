@@ -21,8 +21,6 @@ from numbastats.bayes.responses.record import record_of
 from numbastats.bayes.samplers import HAMILTONIAN, SAMPLERS, SURROGATE, WIDE, scales, surrogate
 from numbastats.bayes.samplers.adaptation import ANGLE, adapt
 
-__all__ = ["AUTO", "Chains", "one_blas_thread", "sampler_of", "samplers_of"]
-
 AUTO = "auto"
 _TRIES = 50  # surrogate proposals by which "auto" decides
 _MANY_COLUMNS = 2000  # order of a factorisation above which threads of BLAS pay
@@ -91,6 +89,8 @@ class Chains:
     Parameters
     ----------
     rows : Rows
+    number : tuple of two ints or None
+        Number of the only chain here, and the fit's number of chains; None where all chains are here.
     prior : scales.Prior
     kind : str
         The word of a sampler, or "auto".
@@ -98,8 +98,6 @@ class Chains:
     key : tuple of two uint32
     sweeps : int or None
         Sweeps of the surrogate.
-    number : tuple of two ints or None
-        Number of the only chain here, and the fit's number of chains; None where all chains are here.
 
     Attributes
     ----------
@@ -112,7 +110,7 @@ class Chains:
         Of the Hamiltonian rotation.
     """
 
-    def __init__(self, rows, *, prior, kind, chains, warmup, key, sweeps=None, number=None):
+    def __init__(self, rows, number=None, *, prior, kind, chains, warmup, key, sweeps=None):
         self.prior, self.warmup = prior, warmup
         self.n, self.p = rows.shape
         self.sweeps = surrogate.sweeps(self.n, self.p) if sweeps is None else sweeps
@@ -143,8 +141,8 @@ class Chains:
     def quantities(self):
         """Arrays of all chains by name, of those that the sampler has."""
         s = self.state
-        found = {"b": s.b, **s.scales._asdict(), "accepted": self.accepted, **getattr(s, "extras", {})}
-        found["loglik"] = getattr(s, "loglik", None)
+        found = {"b": s.b, **s.scales._asdict(), "accepted": self.accepted, "loglik": getattr(s, "loglik", None)}
+        found |= getattr(s, "extras", {})
         return {name: v for name, v in found.items() if v is not None}
 
     def advance(self):

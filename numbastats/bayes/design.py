@@ -15,8 +15,6 @@ from numbastats.bayes.arguments import block, finite, matrix
 from numbastats.bayes.likelihood import part_rows
 from numbastats.bayes.samplers.algebra import Sparse
 
-__all__ = ["Reader", "Scaling", "Source", "Survey", "free_precisions", "integers", "scaling", "storage_by_size", "survey"]
-
 _MOST_DENSE = 2**27  # entries of a sparse X up to which samplers that pass over the rows have it written out in memory
 _SINGLE_FROM = 1_000_000  # X of at least so many entries is kept in float32 by default
 _LARGEST = 1e100  # bound on entries of X, for which X'X and prior precisions are in the range of a Cholesky factorisation

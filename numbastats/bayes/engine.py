@@ -23,8 +23,6 @@ from numbastats.bayes.predictions import side_by_side
 from numbastats.bayes.responses.record import record_of
 from numbastats.bayes.samplers.surrogate import tail_shape
 
-__all__ = ["Moments", "Posterior", "Run", "Spread", "agree", "bytes_of_draws", "free_memory", "goals"]
-
 _FIRST, _MOST_DRAWS, _MOST_WORK = 1000, 64_000, 1e10  # draws per chain by default; multiplications of a chain
 _MOST_PRODUCTS = 1e12  # the latter where almost all are in products of matrices, in which BLAS makes many at a time
 _RHAT, _ESS = 1.01, 400  # chains agree below this R-hat and from this effective sample size on (Vehtari et al. 2021)
@@ -198,7 +196,7 @@ class Run:
                     self._shown.update()
                 drawn = chains.iteration - options.warmup
                 if drawn > 0 and drawn % options.thin == 0:
-                    self.moments.add(self._original(chains.state.b))
+                    self.moments.add(self.scaling.original(chains.state.b))
                     arrays = chains.quantities()
                     pieces.append([arrays[name].copy() for name in stored])
                     if callback is not None:
@@ -222,13 +220,9 @@ class Run:
         extras = [own.name for own in record_of(self.options.response).own]
         return (*names, *(name for name in (*extras, "log_slab", "accepted", "loglik") if name in found))
 
-    def _original(self, B):
-        """Coefficients of the columns of X from coefficients of the sampler's columns."""
-        return self.scaling.original(B)
-
     def _quantities(self, s):
         """Quantities, shape (chains, k), of which the callback gets effective sample sizes."""
-        B, skip = self._original(s.b), self.scaling.intercept
+        B, skip = self.scaling.original(s.b), self.scaling.intercept
         tau = s.scales.log_tau[:, None] if self.options.tau is None else B[:, :0]
         return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
 
@@ -242,7 +236,7 @@ class Run:
             "chain": np.arange(self.options.chains),
             "acceptance": chains.accepted / chains.offered,
             "ess": dict(zip(names, ess.tolist(), strict=True)),
-            "coefficients": self._original(chains.state.b),
+            "coefficients": self.scaling.original(chains.state.b),
         }
 
     # --- results --------------------------------------------------------------------------------------------------------
@@ -270,7 +264,7 @@ class Run:
         """The stored draws by name, in the units of X."""
         if "b" not in self._kept:
             return {}
-        skip, B, T = self.scaling.intercept, self._original(self._kept["b"]), self._kept["log_tau"]
+        skip, B, T = self.scaling.intercept, self.scaling.original(self._kept["b"]), self._kept["log_tau"]
         draws = {
             "beta": B[:, :, skip:],
             "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),

@@ -58,10 +58,6 @@ class Outcomes(NamedTuple):
     size: float = 1.0
 
 
-def _chains_of(rows, number, **options):
-    return Chains(rows, number=number, **options)
-
-
 class _Regression(Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
@@ -170,7 +166,7 @@ class _Regression(Estimator, Options):
             None if shared is None else np.unique(shared[units.order[len(free) :]], return_inverse=True)[1],
         )
         options = dict(kind=self.sampler, warmup=self.warmup, key=key_words(normalise_rng(self.rng)), sweeps=self.inner_sweeps)
-        return functools.partial(_chains_of, prior=prior, **options)
+        return functools.partial(Chains, prior=prior, **options)
 
     def _forget(self):
         """Delete the attributes of a fit; those of scikit-learn, which begin with an underscore, stay."""
@@ -218,11 +214,17 @@ class _Regression(Estimator, Options):
             warn(self._run.complaint(), ConvergenceWarning)
 
     def _point_estimates(self):
-        raise NotImplementedError
+        skip, mean = int(self._options.fit_intercept), self.moments_["mean"]
+        coef, intercept = mean[skip:], mean[:1] if skip else np.zeros(1)
+        self.coef_, self.intercept_ = (coef[None], intercept) if self._record.classes else (coef, float(intercept[0]))
 
     def _fitted(self):
         if not hasattr(self, "moments_"):
             raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+
+    @property
+    def _record(self):
+        return record_of(self._options.response)
 
     def _need_draws(self, what):
         self._fitted()
@@ -289,7 +291,7 @@ class _Regression(Estimator, Options):
         self._need_draws("sample_outcomes")
         X = self._matrix(X)
         offset, key = arguments.numbers("offset", offset, X.shape[0]), Key(normalise_rng(rng))
-        return self._as_outcomes(predictions.outcomes(self.draws_, X, self._options.response, key, offset))
+        return self._as_outcomes(predictions.outcomes(self.draws_, X, self._record, key, offset))
 
     def _as_outcomes(self, y):
         """Outcomes as `fit` took them."""
@@ -334,13 +336,10 @@ class _Regression(Estimator, Options):
             raise ValueError(f"X has shape {X.shape}; at least one row is needed")
         return X, self._likelihood_outcomes(y, X.shape[0]), arguments.numbers("offset", offset, X.shape[0])
 
-    def _likelihood_outcomes(self, y, n):
-        raise NotImplementedError
-
     def _log_likelihoods(self, X, y, offset=None):
         self._need_draws("leave-one-out prediction")
         X, y, offset = self._pair(X, y, offset)
-        return predictions.log_likelihoods(self.draws_, X, y, self.workers, response=self._options.response, offset=offset)
+        return predictions.log_likelihoods(self.draws_, X, y, self.workers, record=self._record, offset=offset)
 
     def waic(self, X: ArrayLike, y: ArrayLike, offset: ArrayLike | None = None) -> dict[str, Any]:
         """Widely applicable information criterion of the rows.
@@ -548,16 +547,11 @@ class _Classifier(_Regression):
     def _as_outcomes(self, y):
         return self.classes_[(y > 0.0).astype(int)]
 
-    def _point_estimates(self):
-        skip = int(self._options.fit_intercept)
-        self.coef_ = self.moments_["mean"][None, skip:]
-        self.intercept_ = self.moments_["mean"][:1] if skip else np.zeros(1)
-
     # --- prediction ---
 
     def _normal_scores(self, what, X):
         """Normal scores of P(y = 1) where the covariance of the coefficients was kept instead of draws."""
-        averaged = record_of(self._options.response).averaged
+        averaged = self._record.averaged
         if "covariance" not in self.moments_ or averaged is None:
             self._need_draws(what)
         warn("no draws were kept: probabilities come from a normal approximation of the posterior")
@@ -608,13 +602,12 @@ class _Classifier(_Regression):
             if interval is not None or draws is not None or offset is not None:
                 self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "an offset")
             scores = self._normal_scores("predict_proba", X)
-            return predictions.of_both(record_of(self._options.response).probability, scores)
+            return predictions.of_both(self._record.probability, scores)
         X = self._matrix(X)
         if draws is not None:
             arguments.count("draws", draws)
         offset = arguments.numbers("offset", offset, X.shape[0])
-        response = self._options.response
-        p, ends = predictions.probabilities(self.draws_, X, interval, draws, self.workers, response=response, offset=offset)
+        p, ends = predictions.probabilities(self.draws_, X, interval, draws, self.workers, record=self._record, offset=offset)
         return p if interval is None else (p, *ends)
 
     def predict_log_proba(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -640,10 +633,10 @@ class _Classifier(_Regression):
             if offset is not None:
                 self._need_draws("an offset")
             scores = self._normal_scores("predict_log_proba", X)
-            return predictions.of_both(record_of(self._options.response).log_probability, scores)
-        X, response = self._matrix(X), self._options.response
+            return predictions.of_both(self._record.log_probability, scores)
+        X = self._matrix(X)
         offset = arguments.numbers("offset", offset, X.shape[0])
-        return predictions.log_probabilities(self.draws_, X, self.workers, response=response, offset=offset)
+        return predictions.log_probabilities(self.draws_, X, self.workers, record=self._record, offset=offset)
 
     def predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The more probable class of every row.
@@ -990,11 +983,6 @@ class HorseshoeRegression(_Regression):
     def _likelihood_outcomes(self, y, n):
         return arguments.outcomes_as_numbers(y, n, dataclasses.replace(self._options, fit_intercept=False))
 
-    def _point_estimates(self):
-        skip = int(self._options.fit_intercept)
-        self.coef_ = self.moments_["mean"][skip:]
-        self.intercept_ = float(self.moments_["mean"][0]) if skip else 0.0
-
     # --- prediction ---
 
     @overload
@@ -1043,7 +1031,7 @@ class HorseshoeRegression(_Regression):
         choice("kind", kind, ("mean", "outcome"))
         if interval is not None:
             arguments.check_probability("interval", interval)
-        response, record = self._options.response, record_of(self._options.response)
+        record = self._record
         if interval is not None or record.mean is not None:
             self._need_draws("an interval" if interval is not None else f"the mean of {record.noun}")
         X = self._matrix(X)
@@ -1051,11 +1039,11 @@ class HorseshoeRegression(_Regression):
         if interval is None and record.mean is None:
             m = X.astype(np.float64) @ self.coef_ + self.intercept_
             return m if offset is None else m + offset
-        mean, ends = predictions.means(self.draws_, X, response, None if kind == "outcome" else interval, offset)
+        mean, ends = predictions.means(self.draws_, X, record, None if kind == "outcome" else interval, offset)
         if interval is None:
             return mean
         if kind == "outcome":
-            ends = predictions.outcome_intervals(self.draws_, X, response, interval, offset)
+            ends = predictions.outcome_intervals(self.draws_, X, record, interval, offset)
         return mean, *ends
 
     def score(

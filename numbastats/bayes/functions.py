@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.elementwise import elementwise
-from numbastats._core.errors import names_ours
 from numbastats._core.options import ArrayOptions, Device, NumberOptions, hands_on
 from numbastats.bayes import kernels as k
 from numbastats.random import RNG, Size
@@ -135,18 +134,13 @@ def log_exe1(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
     return _evaluate("log_exe1", x, 4.0, options)
 
 
-@names_ours
-def truncnorm_rvs(
-    mu: ArrayLike,
-    *,
-    rng: RNG = None,
-    size: Size = None,
-    dtype: DTypeLike | None = None,
-    out: Any = None,
-    device: Device = None,
-    workers: Any = None,
-    stream: Any = None,
-) -> Any:
+class _Draws(ArrayOptions, total=False):
+    rng: RNG
+    size: Size
+
+
+@hands_on(random.truncnorm)
+def truncnorm_rvs(mu: ArrayLike, **options: Unpack[_Draws]) -> Any:
     """Draws of N(mu, 1) restricted to (0, inf): the latent variable of a probit model.
 
     Parameters
@@ -172,7 +166,4 @@ def truncnorm_rvs(
     >>> bool((z > 0).all()), z.mean(axis=0).round(2).tolist()
     (True, [0.02, 0.77])
     """
-    infinite = float("inf")
-    return random.truncnorm(
-        mu, 1.0, 0.0, infinite, size, rng=rng, dtype=dtype, out=out, device=device, workers=workers, stream=stream
-    )
+    return random.truncnorm(mu, 1.0, 0.0, float("inf"), **options)

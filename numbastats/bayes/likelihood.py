@@ -17,8 +17,6 @@ from numbastats.bayes.responses import PROBIT
 from numbastats.bayes.responses.record import Joint, record_of
 from numbastats.bayes.samplers.algebra import normal_matrix
 
-__all__ = ["Rows", "part_rows", "work_of"]
-
 _PART = 2**20  # entries of X held as floats at once: they fit the third-level cache
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
 _MORE = 16  # matrix products on a GPU take so many times _PART entries at once
@@ -239,10 +237,6 @@ class Rows:
 
         H, g = self._products(sums)
         return self._held(H), H @ b + g
-
-    def level(self):
-        """Linear predictor of the mean outcome, where an intercept may start."""
-        return self.response.level(*self.facts)
 
     def least_squares(self):
         """H = X'WX, Fortran order, least-squares coefficients b, X'Wr and r'Wr of their residuals r."""

@@ -57,15 +57,14 @@ def predictors(draws, X, number=None, offset=None):
 # --- probabilities ------------------------------------------------------------------------------------------------------
 
 
-def probabilities(draws, X, interval=None, number=None, workers=None, *, response, offset=None):
+def probabilities(draws, X, interval=None, number=None, workers=None, *, record, offset=None):
     """Posterior means of P(y = 0) and P(y = 1), shape (n, 2), and the ends, shape (2, n), of a central interval of the latter."""
     p, ends = np.empty((X.shape[0], 2)), np.empty((2, X.shape[0]))
-    probability = record_of(response).probability
     for part, m in predictors(draws, X, number, offset):
-        p[part, 1] = _apply(probability, m, workers).mean(axis=1)
-        p[part, 0] = _apply(probability, -m, workers).mean(axis=1)
+        p[part, 1] = _apply(record.probability, m, workers).mean(axis=1)
+        p[part, 0] = _apply(record.probability, -m, workers).mean(axis=1)
         if interval is not None:
-            ends[:, part] = _apply(probability, np.quantile(m, _ends(interval), axis=1), workers)
+            ends[:, part] = _apply(record.probability, np.quantile(m, _ends(interval), axis=1), workers)
     return p, ends
 
 
@@ -74,9 +73,9 @@ def _ends(interval):
     return [0.5 - 0.5 * interval, 0.5 + 0.5 * interval]
 
 
-def means(draws, X, response, interval=None, offset=None):
+def means(draws, X, record, interval=None, offset=None):
     """Posterior mean of the mean response, shape (n,), and the ends, shape (2, n), of a central interval of it."""
-    mean, ends, record = np.empty(X.shape[0]), np.empty((2, X.shape[0])), record_of(response)
+    mean, ends = np.empty(X.shape[0]), np.empty((2, X.shape[0]))
     for part, m in predictors(draws, X, offset=offset):
         mean[part] = record.mean_of(m).mean(axis=1)
         if interval is not None:
@@ -84,38 +83,35 @@ def means(draws, X, response, interval=None, offset=None):
     return mean, ends
 
 
-def outcome_intervals(draws, X, response, interval, offset=None):
+def outcome_intervals(draws, X, record, interval, offset=None):
     """Ends, shape (2, n), of the central interval of a new outcome of every row.
 
     They are quantiles of one outcome for each draw of the parameters, by inversion of equidistant probabilities. Those come in
     one random order for all calls and rows, so that a row's interval depends on nothing else.
     """
-    ends, record = np.empty((2, X.shape[0])), record_of(response)
-    own = record.own_of(draws)
+    ends, own = np.empty((2, X.shape[0])), record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
         u = (np.random.default_rng(0).permutation(m.shape[1]) + 0.5) / m.shape[1]
         ends[:, part] = np.quantile(record.quantile(u, m, own), _ends(interval), axis=1)
     return ends
 
 
-def outcomes(draws, X, response, key, offset=None):
+def outcomes(draws, X, record, key, offset=None):
     """One outcome of every row for every draw, shape (draws, n); of two classes -1 and 1."""
-    out, record = np.empty((draws["log_tau"].size, X.shape[0])), record_of(response)
-    own = record.own_of(draws)
+    out, own = np.empty((draws["log_tau"].size, X.shape[0])), record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
         u = uniform(size=m.shape, rng=key, offset=part.start * m.shape[1], device="cpu")
         out[:, part] = record.quantile(u, m, own).T
     return out
 
 
-def log_probabilities(draws, X, workers=None, *, response, offset=None):
+def log_probabilities(draws, X, workers=None, *, record, offset=None):
     """Logarithms of `probabilities`, also of a probability too small for a float."""
     out = np.empty((X.shape[0], 2))
-    log_probability = record_of(response).log_probability
     for part, m in predictors(draws, X, offset=offset):
         for j, side in enumerate((-m, m)):
-            out[part, j] = np.logaddexp.reduce(_apply(log_probability, side, workers), axis=1) - math.log(m.shape[1])
-    other = probabilities(draws, X, workers=workers, response=response, offset=offset)[0][:, ::-1]
+            out[part, j] = np.logaddexp.reduce(_apply(record.log_probability, side, workers), axis=1) - math.log(m.shape[1])
+    other = probabilities(draws, X, workers=workers, record=record, offset=offset)[0][:, ::-1]
     return np.where(other < 0.5, np.log1p(-np.minimum(other, 0.5)), out)
 
 
@@ -176,9 +172,8 @@ def summary(x, names, prob):
 # --- criteria -----------------------------------------------------------------------------------------------------------
 
 
-def log_likelihoods(draws, X, outcomes, workers=None, *, response, offset=None):
+def log_likelihoods(draws, X, outcomes, workers=None, *, record, offset=None):
     """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; classes are signs."""
-    record = record_of(response)
     own = record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
         y = outcomes[part, None]

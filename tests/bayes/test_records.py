@@ -70,7 +70,7 @@ def test_log_density(case):
     y, m = pairs(case)
     draws = {"beta": np.ones((1, 1, 1)), "intercept": np.zeros((1, 1))}
     draws |= {name: np.array([[value]]) for name, value in case.own.items()}
-    (found,) = predictions.log_likelihoods(draws, m[:, None], y, 1, response=case.record.word)
+    (found,) = predictions.log_likelihoods(draws, m[:, None], y, 1, record=case.record)
     want = np.array([exact(case, *pair) for pair in zip(y, m, strict=True)])
     np.testing.assert_allclose(found[:, 0], want, rtol=case.rtol, atol=1e-15)
     at = 0.5 * (y + 1.0) if case.record.classes else y
@@ -129,7 +129,7 @@ def test_means_tails_and_quantiles(case):
             np.testing.assert_allclose(record.tail(np.array([-1.0]), at, {}), peer.mean(), rtol=1e-14)
             y, quantile = 0.5 * (y + 1.0), 0.5 * (quantile + 1.0)
         else:
-            np.testing.assert_allclose(record.mean_of(at), peer.mean(), rtol=1e-14)
+            np.testing.assert_allclose(record.mean_of(at), peer.mean(), rtol=1e-11)  # SciPy loses digits of small ones
         np.testing.assert_allclose(tail, peer.sf(y), rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(quantile, peer.ppf(LEVELS), rtol=1e-12, atol=1e-14)
 
@@ -154,14 +154,11 @@ def test_domains(case):
 
 
 def test_unknown_words_are_errors():
-    draws, X = {"beta": np.zeros((1, 2, 1)), "intercept": np.zeros((1, 2)), "log_tau": np.zeros((1, 2))}, np.ones((3, 1))
+    X = np.ones((3, 1))
     calls = [
         lambda: record_of("cloglog"),
         lambda: samplers_of("cloglog"),
         lambda: Rows(X, "cpu", 1, response="cloglog"),
-        lambda: predictions.means(draws, X, "cloglog"),
-        lambda: predictions.outcome_intervals(draws, X, "cloglog", 0.9),
-        lambda: list(predictions.log_likelihoods(draws, X, np.ones(3), response="cloglog")),
         lambda: ns.bayes.HorseshoeRegression(response="cloglog").fit(X, np.arange(3.0)),
     ]
     for call in calls:

@@ -15,17 +15,7 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, bind, device_function
 from numbastats.scalar import shrinkage
 from numbastats.scalar.elementary import exp
-from numbastats.scalar.shrinkage import (
-    DONE,
-    START,
-    auxiliary,
-    bounded,
-    global_precision,
-    item_of,
-    local_precision,
-    log_prior_tau,
-    slice_step,
-)
+from numbastats.scalar.shrinkage import DONE, START, bounded, item_of, log_prior_tau, slice_step
 
 __all__ = ["CONDITIONALS", "SCALES"]
 
@@ -108,7 +98,7 @@ def draw_local(b, v, w, k0, k1, step, stream, lane, lanes):
     """Draw eta of a lane's coefficients; their part of the sum of eta b^2/2."""
     total = 0.0
     for j in range(lane, b.size, lanes):
-        v[0, j] = local_precision(b[j], w[0], v[1, j], k0, k1, item_of(j, step), stream)
+        v[0, j] = shrinkage.local_precision(b[j], w[0], v[1, j], k0, k1, item_of(j, step), stream)
         total += 0.5 * b[j] * b[j] * v[0, j]
     return total
 
@@ -116,15 +106,15 @@ def draw_local(b, v, w, k0, k1, step, stream, lane, lanes):
 @_shared
 def draw_global(total, p, scale, w, k0, k1, step, stream, auxiliary_stream):
     """Draw tau^-2 given the sum of eta b^2/2 over all p coefficients, then xi^-1."""
-    w[0] = global_precision(total, np.float64(p), w[1], k0, k1, item_of(np.int64(0), step), stream)
-    w[1] = auxiliary(1.0 / (scale * scale) + w[0], k0, k1, item_of(p, step), auxiliary_stream)
+    w[0] = shrinkage.global_precision(total, np.float64(p), w[1], k0, k1, item_of(np.int64(0), step), stream)
+    w[1] = shrinkage.auxiliary(1.0 / (scale * scale) + w[0], k0, k1, item_of(p, step), auxiliary_stream)
 
 
 @_shared
 def draw_auxiliary(v, w, d, k0, k1, step, stream, lane, lanes):
     """Draw nu^-1 of a lane's coefficients; their prior precisions d."""
     for j in range(lane, d.size, lanes):
-        v[1, j] = auxiliary(1.0 + v[0, j], k0, k1, item_of(j, step), stream)
+        v[1, j] = shrinkage.auxiliary(1.0 + v[0, j], k0, k1, item_of(j, step), stream)
         d[j] = bounded(v[0, j] * w[0])
 
 

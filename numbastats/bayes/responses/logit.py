@@ -22,10 +22,6 @@ def _expit(x):
     return np.where(x < 0.0, e, 1.0) / (1.0 + e)
 
 
-def _log_expit(x):
-    return -np.logaddexp(0.0, -x)
-
-
 def _normal_rows(key, stream, item, weights, margins):
     """Given omega ~ PG(w, m), a row is a normal outcome w/(2 omega) of variance 1/omega."""
     omega = np.empty(len(margins))
@@ -35,7 +31,7 @@ def _normal_rows(key, stream, item, weights, margins):
 
 LOGIT = two_classes(
     _expit,
-    _log_expit,
+    lambda x: -np.logaddexp(0.0, -x),
     word="logit",
     samplers=("wide", "hamiltonian", "surrogate"),
     row=row,

@@ -202,11 +202,8 @@ def record_of(response):
 
 def facts_of_rows(weights, offsets, outcomes):
     """The kernels' facts of the rows of X beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`."""
-    facts = np.empty((3, outcomes.size))
-    facts[k.WEIGHT] = 1.0 if weights is None else weights
-    facts[k.OFFSET] = 0.0 if offsets is None else offsets
-    facts[k.OUTCOME] = outcomes
-    return facts
+    found = {k.WEIGHT: 1.0 if weights is None else weights, k.OFFSET: 0.0 if offsets is None else offsets, k.OUTCOME: outcomes}
+    return np.array(np.broadcast_arrays(*(found[row] for row in sorted(found))), np.float64)
 
 
 def count_quantile(family, u, mean, *others):

@@ -42,7 +42,7 @@ def start(rows, prior, d, numbers, chains):
 def _mode(rows, prior, d):
     """The mode by Newton's method, with steps halved where the posterior falls, and the Cholesky factor at the mode."""
     b = np.zeros(d.size)
-    b[: prior.intercept] = rows.level()
+    b[: prior.intercept] = rows.response.level(*rows.facts)
     value = rows.loglik(b[None])[0][0] - 0.5 * (d * b) @ b
     for _ in range(_NEWTON_STEPS):
         H, h = summed(rows.curvature, b)

@@ -228,11 +228,6 @@ def given_latent(data, b, key, item, stream):
     return problem(data.X, outcomes - data.offsets, weights, precisions=data.precisions)._replace(shape=shape)
 
 
-def loglik(data, b):
-    """Log-likelihood of rows of two classes."""
-    return data.weights @ data.response.log_density(1.0, data.X @ b + data.offsets, {})
-
-
 def init(data, prior, state, numbers):
     """A draw of sigma and the coefficients given the scales of a state."""
     known = _products(data, prior, state.d)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 
-from numbastats.bayes.samplers.latent import LATENT, init, problem, step
-from numbastats.bayes.samplers.record import Sampler
+from numbastats.bayes.samplers.latent import LATENT, problem
 
-_problem = functools.partial(problem, expanded=True)
-EXPANDED = Sampler("expanded", "px-gibbs", _problem, init, step, by_rows=LATENT.by_rows, heavy_tails=True)
+EXPANDED = LATENT._replace(name="expanded", word="px-gibbs", problem=functools.partial(problem, expanded=True), heavy_tails=True)

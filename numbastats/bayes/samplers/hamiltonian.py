@@ -22,11 +22,6 @@ class State(NamedTuple):
     metric: adaptation.Metric
 
 
-def problem(rows, prior):
-    """The rows: every step passes over them."""
-    return rows
-
-
 def init(rows, prior, numbers, chains):
     """Around the mode."""
     found = scales.start(prior, (chains, rows.shape[1]), -2.0)
@@ -77,4 +72,4 @@ def decide(state, new, gains, u):
     return state, scales.Info(chance, int((~finite).sum()))
 
 
-HAMILTONIAN = Sampler("hamiltonian", "split-hmc", problem, init, step, adapts=True, heavy_tails=True)
+HAMILTONIAN = Sampler("hamiltonian", "split-hmc", init, step, adapts=True, heavy_tails=True)

@@ -97,4 +97,4 @@ def _wide_draw(X, z, d, normals, gamma):
     return u + (X.T @ solve(L, solve(L, rest), True)) / d
 
 
-LATENT = Sampler("latent", "gibbs", problem, init, step, by_rows=lambda n, p: p > n)
+LATENT = Sampler("latent", "gibbs", init, step, problem, by_rows=lambda n, p: p > n)

@@ -64,4 +64,4 @@ def _draw(data, prior, state, numbers):
     return state
 
 
-NORMAL = Sampler("normal", "gibbs", problem, init, step, passes=False)
+NORMAL = Sampler("normal", "gibbs", init, step, problem, passes=False)

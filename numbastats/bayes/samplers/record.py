@@ -15,13 +15,13 @@ class Sampler(NamedTuple):
         Of its file.
     word : str
         By which users name it.
-    problem : callable
-        What a fit computes once: ``problem(rows, prior)``.
     init : callable
         The chains at their start: ``init(problem, prior, numbers, chains)``, a NamedTuple with "b", "scales" and, where there are
         own parameters of the response, "extras": their transformed values by name, shape (chains,).
     step : callable
         The state after an iteration, and what it reports: ``step(problem, prior, state, numbers)``.
+    problem : callable
+        What a fit computes once: ``problem(rows, prior)``, by default the rows.
     by_rows : callable
         Whether its algebra is of n x n, of the numbers of rows and columns: all rows in memory, and n more normals a step.
     products : bool
@@ -38,9 +38,9 @@ class Sampler(NamedTuple):
 
     name: str
     word: str
-    problem: Callable
     init: Callable
     step: Callable
+    problem: Callable = lambda rows, prior: rows
     by_rows: Callable = lambda n, p: False
     products: bool = False
     passes: bool = True

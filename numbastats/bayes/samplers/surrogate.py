@@ -7,7 +7,7 @@ import numpy as np
 from numbastats.bayes.diagnostics import psis
 from numbastats.bayes.samplers import scales
 from numbastats.bayes.samplers.algebra import factor, solve
-from numbastats.bayes.samplers.hamiltonian import decide, init, problem
+from numbastats.bayes.samplers.hamiltonian import decide, init
 from numbastats.bayes.samplers.record import Sampler
 
 
@@ -46,4 +46,4 @@ def step(rows, prior, state, numbers):
     return state, info._replace(ratios=ratios)
 
 
-SURROGATE = Sampler("surrogate", "surrogate", problem, init, step, adapts=True, sweeps=True)
+SURROGATE = Sampler("surrogate", "surrogate", init, step, adapts=True, sweeps=True)

@@ -74,7 +74,7 @@ def _draw(data, prior, state, numbers, draw):
         b, d[c, shrunk], log_tau[c], log_sigma, state.loglik[c] = draw(rows, factors, now, words)
         if two:
             state.b[c] = b * math.exp(-log_sigma)
-            state.loglik[c] = collapsed.loglik(data, state.b[c])
+            state.loglik[c] = data.weights @ data.response.log_density(1.0, data.X @ state.b[c] + data.offsets, {})
         else:
             state.b[c], state.extras["log_sigma"][c] = b, log_sigma
 
@@ -82,4 +82,4 @@ def _draw(data, prior, state, numbers, draw):
     return state
 
 
-WIDE = Sampler("wide", "collapsed-gibbs", problem, init, step, by_rows=lambda n, p: True, products=True, passes=False)
+WIDE = Sampler("wide", "collapsed-gibbs", init, step, problem, by_rows=lambda n, p: True, products=True, passes=False)
