@@ -28,10 +28,14 @@ def test_what_is_written_from_records_is_current(discover):
 
 def test_each_file_of_a_folder_is_listed(discover):
     """By the package as it is imported, not by the script's own reading."""
-    for folder, (record, beside) in discover.FOLDERS.items():
+    for folder, (record, beside, table, *_) in discover.FOLDERS.items():
         package = importlib.import_module(f"numbastats.{folder.replace('/', '.')}")
         stems = {path.stem for path in Path(package.__file__).parent.glob("*.py")} - {"__init__", *beside}
-        if record:
+        if table:
+            records = getattr(package, table)
+            assert list(records) == sorted(stems)
+            assert all(getattr(one, "word" if folder == discover.RESPONSES else "name") == stem for stem, one in records.items())
+        elif record:
             assert [one.name for one in package.RECORDS] == sorted(stems)
         else:
             assert package.__all__ == sorted(stems) and all(hasattr(package, stem) for stem in stems)
@@ -60,6 +64,9 @@ def test_a_file_that_is_not_listed_is_noticed(discover, tmp_path):
     discover.ROOT = tmp_path
     with pytest.raises(SystemExit, match="zipf.py: __all__ names no class"):
         discover.distributions()
+    discover.FOLDERS[discover.FAMILIES] = discover.Folder(table="FAMILIES")
+    with pytest.raises(SystemExit, match="asymmetric_laplace.py makes no ASYMMETRIC_LAPLACE"):
+        discover.init(discover.FAMILIES)
     discover.FOLDERS[discover.FAMILIES] = discover.Folder("RECORD")
     with pytest.raises(SystemExit, match="asymmetric_laplace.py: __all__ names no RECORD"):
         discover.init(discover.FAMILIES)
@@ -77,3 +84,17 @@ def test_names_in_a_docstring_are_written(discover, monkeypatch):
     monkeypatch.setattr(discover.re, "split", lambda pattern, text, **options: [text])
     with pytest.raises(SystemExit, match="functions.py lacks the sentence"):
         discover.kernels()
+
+
+def test_words_of_responses_are_written(discover, monkeypatch):
+    """By the functions that make the records; one that is not known is refused."""
+    assert discover.words_of(discover.RESPONSES)["Classification"] == ["logit", "probit"]
+    found = discover.makers(discover.RESPONSES)
+    monkeypatch.setattr(discover, "makers", lambda folder: found | {"skellam": "Response"})
+    assert '    response : {"gaussian", "poisson", "skellam"}\n' in discover.outcomes()
+    monkeypatch.setattr(discover, "makers", lambda folder: found | {"skellam": "difference"})
+    with pytest.raises(SystemExit, match="skellam.py: difference makes no record"):
+        discover.outcomes()
+    monkeypatch.setattr(discover, "words_of", lambda folder: {"Classification": []})
+    with pytest.raises(SystemExit, match="has not one line of responses"):
+        discover.outcomes()

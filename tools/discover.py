@@ -31,14 +31,31 @@ class Folder(NamedTuple):
         Name of the record in every file, of which `RECORDS` is made; empty where `__init__` hands on the files themselves.
     beside : tuple of str
         Files that are no records.
+    table : str
+        Name of a dict of the records by the names of their files, in the place of `RECORDS`; a record is then named as its file,
+        in capitals, and is a `kind` of record.py.
+    kind : str
+    words : dict
+        Names of types, of words for type checkers, by the functions that make such records.
     """
 
     record: str = ""
     beside: tuple[str, ...] = ()
+    table: str = ""
+    kind: str = ""
+    words: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - of a named tuple, which nobody changes
 
 
 FAMILIES = "distributions/families"
-FOLDERS = {FAMILIES: Folder(), "kde/smoothing_kernels": Folder("RECORD")}
+RESPONSES = "bayes/responses"
+FOLDERS = {
+    FAMILIES: Folder(),
+    "kde/smoothing_kernels": Folder("RECORD"),
+    RESPONSES: Folder(
+        *("", ("record",), "RESPONSES", "Record"), {"Classification": ("two_classes",), "Regression": ("Response", "Joint")}
+    ),
+    "bayes/samplers": Folder("", ("adaptation", "algebra", "collapsed", "record", "scales"), "SAMPLERS", "Sampler"),
+}
 
 HEAD = """# All distributions
 
@@ -80,11 +97,11 @@ def public(folder, name):
 
 
 def brackets(head, names, ends):
-    """Names between brackets as ruff has them: in the line, or a line each; words of a type in one line as long as they can."""
+    """Names between brackets as ruff has them: in the line, or a line each; those of types and dicts in one line while they fit."""
     inner = ", ".join(names)
     if len(f"{head}{ends[0]}{inner}{ends[1]}") <= WIDTH:
         return f"{head}{ends[0]}{inner}{ends[1]}\n"
-    if head.endswith("Literal") and len(inner) <= WIDTH - 4:
+    if head.endswith(("Literal", "dict")) and len(inner) <= WIDTH - 4:
         return f"{head}{ends[0]}\n    {inner}\n{ends[1]}\n"
     return f"{head}{ends[0]}\n{''.join(f'    {name},{chr(10)}' for name in names)}{ends[1]}\n"
 
@@ -103,6 +120,8 @@ def docstring(path):
 def init(folder):
     """The text of a folder's `__init__`."""
     package, names, record = f"numbastats.{folder.replace('/', '.')}", files(folder), FOLDERS[folder].record
+    if FOLDERS[folder].table:
+        return table_of(folder, package, names)
     text = docstring(PACKAGE / folder / "__init__.py") + f"# The code is {BY}.\n\n"
     if not record:
         return text + brackets(f"from {package} import ", names, "()") + "\n" + all_of(names)
@@ -110,6 +129,41 @@ def init(folder):
     words = brackets("Name = Literal", [f'"{name}"' for name in names], "[]")
     head = f"{text}from typing import Literal\n\n{imports}\n{all_of(['Name', 'RECORDS'])}\n"
     return f"{head}{words}{brackets('RECORDS = ', names, '()')}"
+
+
+def makers(folder):
+    """The function that makes the record of each file, which is named as the file, in capitals."""
+    found = {}
+    for name in files(folder):
+        path = PACKAGE / folder / f"{name}.py"
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name.upper():
+                found[name] = ast.unparse(node.value.func)
+        if name not in found:
+            raise SystemExit(f"{path.relative_to(ROOT)} makes no {name.upper()}; `beside` in FOLDERS is for other files")
+    return found
+
+
+def words_of(folder):
+    """The words of the records of each type."""
+    found, kinds = makers(folder), FOLDERS[folder].words
+    for name, maker in found.items():
+        if kinds and not any(maker in made for made in kinds.values()):
+            raise SystemExit(f"{folder}/{name}.py: {maker} makes no record of the types in FOLDERS")
+    return {kind: [name for name, maker in found.items() if maker in made] for kind, made in kinds.items()}
+
+
+def table_of(folder, package, names):
+    """The text of an `__init__` with a dict of records."""
+    _, _, table, kind, _ = FOLDERS[folder]
+    words = words_of(folder)
+    modules = {name: name.upper() for name in makers(folder)} | {"record": kind}
+    text = docstring(PACKAGE / folder / "__init__.py") + f"# The code is {BY}.\n\n"
+    text += "from typing import Literal\n\n" if words else ""
+    text += "".join(f"from {package}.{module} import {modules[module]}\n" for module in sorted(modules))
+    text += "\n" + all_of([*(name.upper() for name in names), table, *words]) + "\n"
+    text += "".join(brackets(f"{kind} = Literal", [f'"{word}"' for word in found], "[]") for kind, found in words.items())
+    return text + brackets(f"{table}: dict[str, {kind}] = dict", [f"{name}={name.upper()}" for name in names], "()")
 
 
 def distributions(table=None):
@@ -228,10 +282,21 @@ def kernels():
     return lines.join(parts)
 
 
+def outcomes():
+    """The text of numbastats/bayes/estimator.py: the words of responses in its docstrings are written."""
+    path = PACKAGE / "bayes" / "estimator.py"
+    parts = re.split(r"(?<= {4}response : )\{.*\}(?=\n)", path.read_text(encoding="utf-8"))
+    found = ["{" + ", ".join(f'"{word}"' for word in words) + "}" for words in words_of(RESPONSES).values()]
+    if len(parts) != len(found) + 1:
+        raise SystemExit(f"{path.relative_to(ROOT)} has not one line of responses for each of {', '.join(words_of(RESPONSES))}")
+    return parts[0] + "".join(words + part for words, part in zip(found, parts[1:], strict=True))
+
+
 WRITES = {
     **{PACKAGE / folder / "__init__.py": functools.partial(init, folder) for folder in FOLDERS},
     PACKAGE / "distributions" / "__init__.py": functools.partial(distributions, by_parameters),
     PACKAGE / "distributions" / "names.py": names,
+    PACKAGE / "bayes" / "estimator.py": outcomes,
     PACKAGE / "kde" / "functions.py": kernels,
     ROOT / "docs" / "families.md": page,
 }

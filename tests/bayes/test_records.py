@@ -24,9 +24,9 @@ from numbastats.bayes.responses.record import Joint, Record, facts_of_rows, reco
 from numbastats.bayes.samplers import SAMPLERS
 from numbastats.bayes.samplers.record import Sampler
 from numbastats.bayes.samplers.scales import Prior
-from tests.bayes.cases import discover
+from tests.cases import discover
 
-CASES = discover()
+CASES = discover("tests.bayes.cases")
 LEVELS = np.array([1e-6, 0.03, 0.47, 0.81, 0.9999])
 
 

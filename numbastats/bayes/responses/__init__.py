@@ -1,8 +1,8 @@
 """The responses of a regression, a record in a file each."""
 
-from __future__ import annotations
+# The code is written by tools/discover.py.
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from numbastats.bayes.responses.gaussian import GAUSSIAN
 from numbastats.bayes.responses.logit import LOGIT
@@ -10,8 +10,8 @@ from numbastats.bayes.responses.poisson import POISSON
 from numbastats.bayes.responses.probit import PROBIT
 from numbastats.bayes.responses.record import Record
 
-__all__ = ["GAUSSIAN", "LOGIT", "POISSON", "PROBIT", "RESPONSES", "Classification", "Regression"]
+__all__ = ["Classification", "GAUSSIAN", "LOGIT", "POISSON", "PROBIT", "RESPONSES", "Regression"]
 
-RESPONSES: dict[str, Record] = {record.word: record for record in (GAUSSIAN, LOGIT, POISSON, PROBIT)}
-Classification: TypeAlias = Literal["logit", "probit"]
-Regression: TypeAlias = Literal["gaussian", "poisson"]
+Classification = Literal["logit", "probit"]
+Regression = Literal["gaussian", "poisson"]
+RESPONSES: dict[str, Record] = dict(gaussian=GAUSSIAN, logit=LOGIT, poisson=POISSON, probit=PROBIT)

@@ -1,6 +1,6 @@
 """Samplers, a record in a file each: a state, how it starts, and one step."""
 
-from __future__ import annotations
+# The code is written by tools/discover.py.
 
 from numbastats.bayes.samplers.expanded import EXPANDED
 from numbastats.bayes.samplers.hamiltonian import HAMILTONIAN
@@ -12,4 +12,6 @@ from numbastats.bayes.samplers.wide import WIDE
 
 __all__ = ["EXPANDED", "HAMILTONIAN", "LATENT", "NORMAL", "SAMPLERS", "SURROGATE", "WIDE"]
 
-SAMPLERS: dict[str, Sampler] = {record.name: record for record in (EXPANDED, HAMILTONIAN, LATENT, NORMAL, SURROGATE, WIDE)}
+SAMPLERS: dict[str, Sampler] = dict(
+    expanded=EXPANDED, hamiltonian=HAMILTONIAN, latent=LATENT, normal=NORMAL, surrogate=SURROGATE, wide=WIDE
+)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Case", "discover"]
+__all__ = ["Case"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +40,3 @@ class Case:
     log_priors: dict[str, Callable] = field(default_factory=dict)
     refused: tuple[float, ...] = ()
     rtol: float
-
-
-def discover():
-    """The cases by the name of their file."""
-    return {m.name: importlib.import_module(f"{__name__}.{m.name}").CASE for m in pkgutil.iter_modules(__path__)}
