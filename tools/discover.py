@@ -97,7 +97,7 @@ def public(folder, name):
 
 
 def brackets(head, names, ends):
-    """Names between brackets as ruff has them: in the line, or a line each; those of types and dicts in one line while they fit."""
+    """Names between brackets as ruff has them: in the line, or a line each; of types and dicts in one line while they fit."""
     inner = ", ".join(names)
     if len(f"{head}{ends[0]}{inner}{ends[1]}") <= WIDTH:
         return f"{head}{ends[0]}{inner}{ends[1]}\n"

@@ -1,4 +1,7 @@
-"""Distribution functions and quantiles of mixtures, accurate in both tails: those of the components' distributions."""
+"""Distribution functions and quantiles of mixtures, accurate in both tails: those of the components' distributions.
+
+Inverse Gaussian components alone have formulas of their own, as they may have scales that their distribution refuses.
+"""
 
 from __future__ import annotations
 
