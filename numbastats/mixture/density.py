@@ -15,8 +15,6 @@ from numbastats.mixture.families import CODES, count_base, poisson_base
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["far_apart", "labels", "largest", "latent_numbers", "resident", "scores"]
-
 
 def _scale(family, par):
     """A power of two that brings the means, or Gaussian deviations, near 1 where third powers of them would not be finite."""

@@ -13,20 +13,6 @@ from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import transforms
 
-__all__ = [
-    "CODES",
-    "FAMILIES",
-    "Family",
-    "Name",
-    "count_base",
-    "excess",
-    "family_of",
-    "log_ratio",
-    "names_distributions",
-    "names_each",
-    "poisson_base",
-]
-
 Name: TypeAlias = Literal[
     "normal",
     "gaussian",
