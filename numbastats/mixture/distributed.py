@@ -16,14 +16,9 @@ from numbastats.mixture.arguments import DensityOptions, Family, mixture_of, par
 from numbastats.mixture.density import far_apart, scores
 from numbastats.mixture.engine import pairwise_sum
 from numbastats.mixture.functions import logpdf
+from numbastats.mixture.kernels.latent import FORMULAS
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
-
-_STEPS = {
-    lat.STUDENT_T: lat.student_t_maximise,
-    lat.SKEW_NORMAL: lat.skew_normal_maximise,
-    lat.NEGATIVE_BINOMIAL: lat.negative_binomial_maximise,
-}
 
 
 @hands_on(logpdf)
@@ -153,7 +148,7 @@ def em_update(
     rows, loglik = sums_of(total, K, 6 if family.latent else 3)
     if family.latent:
         most = lat.limit(family.code, float(par[0] @ par[1]))
-        step = _STEPS[family.code]
+        step = FORMULAS[family.code][2]["maximise"]
         new = np.array([step(*map(float, (p[1], p[2], p[-1], *row)), most) for p, row in zip(par.T, rows, strict=True)])
         new = new[:, : family.rows - 1]
     else:

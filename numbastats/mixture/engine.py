@@ -618,14 +618,10 @@ def assemble(parts, data, family, candidates, done):
         return np.concatenate(arrays)
 
     row = np.full(width, np.nan)
-    values = {name: joined(name, row) for name in ("weights", "centres")}
-    values["params"] = joined("params", np.full((2, width), np.nan) if family.third else row)
-    for name in NUMBERS:
-        values[name] = joined(name, np.nan)
-    for name in (*COUNTS, "n_used"):
-        values[name] = joined(name, np.int64(0))
-    values["status"] = joined("status", np.int8(Status.STOPPED))
-    values["n_components"] = joined("n_components", np.int64(candidates[0]))
+    empty = {"weights": row, "centres": row, "params": np.full((2, width), np.nan) if family.third else row}
+    empty |= dict.fromkeys(NUMBERS, np.nan) | dict.fromkeys((*COUNTS, "n_used"), np.int64(0))
+    empty |= {"status": np.int8(Status.STOPPED), "n_components": np.int64(candidates[0])}
+    values = {name: joined(name, one) for name, one in empty.items()}
     values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
     mass = joined("mass", 1.0)
     free = free_parameters(family, values["n_components"]).astype(np.float64)

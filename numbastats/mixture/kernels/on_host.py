@@ -9,6 +9,8 @@ from numbastats.mixture.kernels import climb, parameters, passes
 from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, settings_type
 from numbastats.scalar import mixture as fam
 
+__all__ = ["accelerate_one", "gamma_terms", "scatter", "set_coefficients"]
+
 _f, _i, _b = numba.types.float64, numba.types.int64, numba.types.boolean
 _f1, _f2, _f3 = _f[::1], _f[:, ::1], _f[:, :, ::1]
 
