@@ -27,48 +27,20 @@ from numbastats.mixture.kernels.starts import KMEANS_CUTS, QUANTILE_CUTS, SUBSET
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = [
-    "ADMISSIBLE",
-    "KINDS",
-    "Criterion",
-    "Data",
-    "FitOptions",
-    "ManyOptions",
-    "Method",
-    "OneOptions",
-    "Options",
-    "Precision",
-    "Seed",
-    "Starts",
-    "RatioOptions",
-    "Values",
-    "arrange",
-    "column",
-    "draw_count",
-    "explicit_starts",
-    "fit_options",
-    "flatten",
-    "for_latent",
-    "given_device",
-    "in_words",
-    "keyed",
-    "mixture_of",
-    "numbers_of_components",
-    "one_data_set",
-    "one_number",
-    "parts_of",
-    "starts_of_one",
-    "sums_of",
-    "threads_or_pool",
-    "values_of",
-    "weighted_values",
-]
-
 Starts = Literal["portfolio", "subset", "quantile", "kmeans++"]
 Method = Literal["newton", "squarem", "em", "bulkem"]
 Criterion = Literal["bic", "aic", "icl"]
 Precision = Literal["double", "mixed", "single"]
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+Family: TypeAlias = str | tuple[str, float] | None  # with passes of its own
+
+
+class DensityOptions(TypedDict, total=False):
+    """Options of densities of given mixtures."""
+
+    family: Family
+    device: Device
+    workers: int | None
 
 
 class RatioOptions(TypedDict, total=False):
@@ -209,21 +181,10 @@ def fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_
             raise ValueError(f"{name}={value!r} is out of range; use a finite number >= 0")
     if n_init is not None and (n_init != int(n_init) or n_init < 1):
         raise ValueError(f"n_init={n_init!r} is not a number of starts; use an integer >= 1, or None")
-    prior_n, prior_d, prior_a = _prior(prior)
-    return Options(
-        method=method,
-        starts=starts,
-        n_init=None if n_init is None else int(n_init),
-        tol=float(tol),
-        max_iter=int(max_iter),
-        prior_n=prior_n,
-        prior_d=prior_d,
-        prior_a=prior_a,
-        min_sd_ratio=None if min_sd_ratio is None else float(min_sd_ratio),
-        min_count=float(min_count),
-        precision=precision,
-        criterion=criterion,
-    )
+    n_init, ratio = None if n_init is None else int(n_init), None if min_sd_ratio is None else float(min_sd_ratio)
+    n0, d0, a0 = _prior(prior)
+    given = method, starts, n_init, float(tol), int(max_iter), n0, d0, a0, ratio, float(min_count), precision
+    return Options(*given, criterion=criterion)
 
 
 def _prior(prior):

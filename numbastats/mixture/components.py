@@ -19,8 +19,6 @@ from numbastats.mixture.constraints import design_of
 from numbastats.mixture.results import ComponentsFit
 from numbastats.mixture.selection import NARROW, beyond_chance
 
-__all__ = ["chosen", "fit_sets"]
-
 FEWEST = 1e-8  # eigenvalue of a certificate, in units of the complete data's information
 _FLAT = 1e-14  # information of one value, below which the likelihood does not depend on a parameter
 _FLAT_GAIN = 1e-3  # of the log-likelihood, by a step of the first order; it is not worth another Hessian

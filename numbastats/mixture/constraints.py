@@ -13,8 +13,6 @@ from numbastats._core.broadcast import real64
 from numbastats.distributions import Distribution
 from numbastats.mixture.families import FAMILIES
 
-__all__ = ["Design", "design_of"]
-
 
 class Coordinate(NamedTuple):
     """A free parameter: the components that have it, its name, and whether the climb has its logarithm."""

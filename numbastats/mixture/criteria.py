@@ -7,8 +7,6 @@ import numpy as np
 from numbastats.mixture import kernels
 from numbastats.mixture.density import latent_numbers
 
-__all__ = ["criteria", "free_parameters"]
-
 
 def free_parameters(family, K):
     """Number of free parameters of K components."""

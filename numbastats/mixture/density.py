@@ -12,10 +12,8 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.parallel import worker_count
 from numbastats.mixture import kernels
 from numbastats.mixture.families import CODES, count_base, poisson_base
-from numbastats.scalar import latent as lat
+from numbastats.mixture.kernels.latent import FORMULAS
 from numbastats.scalar import mixture as fam
-
-__all__ = ["far_apart", "labels", "largest", "latent_numbers", "resident", "scores"]
 
 
 def _scale(family, par):
@@ -54,11 +52,7 @@ def scores(x, family, par, wanted, device, workers, stats=None):
     base, c, P = _coefficients(family, used)
     out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
     pair = np.empty((0, n)) if stats is None else stats[0]
-    where = choose_device(device)
-    worker_count(workers)  # refuses what is no number of threads, also for no values and on a GPU
-    if n:
-        args = (scaled, c, base, P, out, resp, pair)
-        launch(kernels.SCORES, args, n, device=where, workers=workers, cost=5.0 * K, outputs=(4, 5, 6))
+    _launched(kernels.SCORES, (scaled, c, base, P, out, resp, pair), n, device, workers, 5.0 * K, (4, 5, 6))
     if stats is not None and scale != 1.0:
         pair *= [[1.0 / scale], [1.0 / _rescaled(family, 1.0, scale)]]
     power, add = _factor(family, base)
@@ -75,11 +69,25 @@ def scores(x, family, par, wanted, device, workers, stats=None):
             out += poisson_base(y, c)
     out[outside] = -math.inf
     out[np.isnan(flat)] = math.nan
-    full = np.zeros((K, n)) if wanted else resp
-    if wanted:
-        full[par[0] > 0] = resp
-        full[:, bad] = math.nan
-    return out, full
+    return out, _of_all(resp, par, bad, wanted)
+
+
+def _launched(kernel, args, n, device, workers, cost, outputs=(-1,)):
+    """Run a kernel over n values."""
+    where = choose_device(device)
+    worker_count(workers)  # refuses what is no number of threads, also for no values and on a GPU
+    if n:
+        launch(kernel, args, n, device=where, workers=workers, cost=cost, outputs=outputs)
+
+
+def _of_all(resp, par, bad, wanted):
+    """Responsibilities of all components from those of positive weight, NaN for bad values."""
+    if not wanted:
+        return resp
+    full = np.zeros((par.shape[1], bad.size))
+    full[par[0] > 0] = resp
+    full[:, bad] = math.nan
+    return full
 
 
 def _coefficients(family, used):
@@ -136,10 +144,7 @@ def labels(x, family, par, device, workers):
     prepared = _by_value(family, par)
     if prepared is not None:
         label, (codes, numbers, P) = np.empty(x.size, np.int64), prepared
-        args, where = (x, *codes, numbers, P, label), choose_device(device)
-        worker_count(workers)  # refuses what is no number of threads, also for no values and on a GPU
-        if x.size:
-            launch(kernels.LABELS, args, x.size, device=where, workers=workers, cost=1.0 + 0.5 * P.shape[1])
+        _launched(kernels.LABELS, (x, *codes, numbers, P, label), x.size, device, workers, 1.0 + 0.5 * P.shape[1])
         used = np.flatnonzero(par[0] > 0)
         return label if used.size == par.shape[1] else np.append(used, -1)[label]
     return largest(scores(x, family, par, True, device, workers)[1])
@@ -176,33 +181,20 @@ def _latent_scores(x, family, par, wanted, device, workers, stats):
     inside = np.where(bad, par[1, 0] if not family.discrete else 0.0, flat)
     out, resp = np.empty(flat.size), np.zeros((P.shape[1] if wanted else 0, flat.size))
     rows = np.zeros((0, 5, flat.size)) if stats is None else stats if used.all() else np.zeros((P.shape[1], 5, flat.size))
-    where = choose_device(device)
-    worker_count(workers)
-    if flat.size:
-        args, cost = (inside - c, P, out, resp, rows), 20.0 * P.shape[1]
-        launch(kernels.LATENT_SCORES[family.code], args, flat.size, device=where, workers=workers, cost=cost, outputs=(2, 3, 4))
+    kernel, args = kernels.LATENT_SCORES[family.code], (inside - c, P, out, resp, rows)
+    _launched(kernel, args, flat.size, device, workers, 20.0 * P.shape[1], (2, 3, 4))
     if stats is not None and rows is not stats:
         stats[used] = rows
     out += count_base(inside) if family.discrete else family.log_base[1]
     out[outside], out[np.isnan(flat)] = -math.inf, math.nan
-    full = np.zeros((par.shape[1], flat.size)) if wanted else resp
-    if wanted:
-        full[used] = resp
-        full[:, bad] = math.nan
-    return out, full
+    return out, _of_all(resp, par, bad, wanted)
 
 
 def latent_numbers(family, par, c):
     """What kernels of a family with a latent variable take: seven numbers of each component, and the logarithm of its weight."""
-    numbers = [(*_NUMBERS[family.code](p[1], p[2], p[-1], float(c)), math.log(p[0])) for p in par.T.tolist()]
+    _name, _rows, formulas = FORMULAS[family.code]
+    numbers = [(*formulas["coefficients"](p[1], p[2], p[-1], float(c)), math.log(p[0])) for p in par.T.tolist()]
     return np.array(numbers).T.copy()
-
-
-_NUMBERS = {
-    lat.STUDENT_T: lat.student_t_coefficients,
-    lat.SKEW_NORMAL: lat.skew_normal_coefficients,
-    lat.NEGATIVE_BINOMIAL: lat.negative_binomial_coefficients,
-}
 
 
 def _scores_apart(x, family, par, device, workers, stats=None):

@@ -4,39 +4,32 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.elementwise import any_lazy
 from numbastats._core.kinds import LAZY
-from numbastats._core.options import Device
-from numbastats.mixture.arguments import mixture_of, parts_of, sums_of, weighted_values
+from numbastats._core.options import hands_on
+from numbastats.mixture.arguments import DensityOptions, Family, mixture_of, parts_of, sums_of, weighted_values
 from numbastats.mixture.density import far_apart, scores
 from numbastats.mixture.engine import pairwise_sum
+from numbastats.mixture.functions import logpdf
+from numbastats.mixture.kernels.latent import FORMULAS
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-_STEPS = {
-    lat.STUDENT_T: lat.student_t_maximise,
-    lat.SKEW_NORMAL: lat.skew_normal_maximise,
-    lat.NEGATIVE_BINOMIAL: lat.negative_binomial_maximise,
-}
 
-__all__ = ["combine", "em_update", "partial_stats"]
-
-
+@hands_on(logpdf)
 def partial_stats(
     x: ArrayLike,
     weights: ArrayLike,
     centres: ArrayLike,
     params: ArrayLike | None = None,
     *,
-    family: str | tuple[str, float] | None = None,
     sample_weight: ArrayLike | None = None,
-    device: Device = None,
-    workers: int | None = None,
+    **options: Unpack[DensityOptions],
 ) -> NDArray:
     """Sums of the E-step over a piece of the data.
 
@@ -85,13 +78,14 @@ def partial_stats(
     >>> now[1].round(1)
     array([1., 3.])
     """
+    device, workers = options.get("device"), options.get("workers")
     if any_lazy((x,)):
         import dask
 
-        options: Any = dict(family=family, device=device, workers=1 if workers is None else workers)
+        options["workers"] = 1 if workers is None else workers
         work = dask.delayed(functools.partial(partial_stats, weights=weights, centres=centres, params=params, **options))
         return combine(dask.compute(*[work(part, sample_weight=w) for part, w in LAZY.shares(x, sample_weight)]))
-    family, par = mixture_of(weights, centres, params, family)
+    family, par = mixture_of(weights, centres, params, options.get("family"))
     x, w = weighted_values(x, sample_weight)
     apart = family.latent or far_apart(family, par)
     stats = np.zeros((par.shape[1] if apart else 1, 5 if family.latent else 2, x.size))
@@ -126,12 +120,7 @@ def combine(parts: Sequence[ArrayLike]) -> NDArray:
 
 
 def em_update(
-    total: ArrayLike,
-    weights: ArrayLike,
-    centres: ArrayLike,
-    params: ArrayLike | None = None,
-    *,
-    family: str | tuple[str, float] | None = None,
+    total: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> tuple[NDArray, NDArray, NDArray | None, float]:
     """M-step from the sums of all pieces.
 
@@ -159,7 +148,7 @@ def em_update(
     rows, loglik = sums_of(total, K, 6 if family.latent else 3)
     if family.latent:
         most = lat.limit(family.code, float(par[0] @ par[1]))
-        step = _STEPS[family.code]
+        step = FORMULAS[family.code][2]["maximise"]
         new = np.array([step(*map(float, (p[1], p[2], p[-1], *row)), most) for p, row in zip(par.T, rows, strict=True)])
         new = new[:, : family.rows - 1]
     else:

@@ -25,11 +25,9 @@ from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
 from numbastats.mixture.kernels.records import STATE, STATISTICS, Series, Work
 from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
-from numbastats.mixture.selection import NARROW, Result, admissible, best_few, choose, merged
+from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, admissible, best_few, choose, merged
 from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
-
-__all__ = ["Job", "Prepared", "assemble", "fit_k", "pairwise_sum", "prepare", "run_chunks"]
 
 IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
 CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
@@ -38,8 +36,6 @@ EXCHANGES = 2  # of components of a fit, at most
 CHAIN = 6  # components up to which fits with fewer than are asked for are made, to start from
 ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
-_PER_FIT = ("loglik", "objective", "decrement", "min_eig", "status", "n_iter", "n_passes", "hits", "runner_up", "gap")
-_PER_FIT += ("n_singular", "n_climbed", "n_starts")
 # which fit of several candidates is taken where none is certified
 _LAST_RESORT = (*ADMISSIBLE, Status.INADMISSIBLE, Status.COLLAPSED, Status.TOO_FEW)
 
@@ -319,12 +315,8 @@ def begin(n, settings):
         state[name] = -math.inf
     if settings.method == c.BULKEM:
         state["old"] = settings.tol + 1.0
-    state["left"], state["step_max"], state["decrement"], state["status"] = (
-        settings.warm_passes,
-        4.0,
-        math.inf,
-        Status.NO_CONVERGENCE,
-    )
+    state["left"], state["step_max"] = settings.warm_passes, 4.0
+    state["decrement"], state["status"] = math.inf, Status.NO_CONVERGENCE
     first = c.WARM if settings.warm_passes else c.AT_NEWTON
     state["phase"] = {c.NEWTON: first, c.SQUAREM: c.SQ_A}.get(settings.method, c.AT_EM)
     return state
@@ -547,7 +539,7 @@ class Job:
         out = {name: np.full((D, width), np.nan) for name in ("weights", "centres", "params")}
         if family.third:
             out["params"] = np.full((D, 2, width), np.nan)
-        for name in _PER_FIT:
+        for name in (*NUMBERS, *COUNTS, "status"):
             out[name] = np.stack([getattr(r, name) for r in results])[pick, np.arange(D)]
         size = len(family.parameters) + 1
         side = size * width if self.se or self.cov else 0
@@ -626,14 +618,10 @@ def assemble(parts, data, family, candidates, done):
         return np.concatenate(arrays)
 
     row = np.full(width, np.nan)
-    values = {name: joined(name, row) for name in ("weights", "centres")}
-    values["params"] = joined("params", np.full((2, width), np.nan) if family.third else row)
-    for name in ("loglik", "objective", "runner_up", "decrement", "min_eig", "gap"):
-        values[name] = joined(name, np.nan)
-    for name in ("n_iter", "n_passes", "hits", "n_singular", "n_climbed", "n_starts", "n_used"):
-        values[name] = joined(name, np.int64(0))
-    values["status"] = joined("status", np.int8(Status.STOPPED))
-    values["n_components"] = joined("n_components", np.int64(candidates[0]))
+    empty = {"weights": row, "centres": row, "params": np.full((2, width), np.nan) if family.third else row}
+    empty |= dict.fromkeys(NUMBERS, np.nan) | dict.fromkeys((*COUNTS, "n_used"), np.int64(0))
+    empty |= {"status": np.int8(Status.STOPPED), "n_components": np.int64(candidates[0])}
+    values = {name: joined(name, one) for name, one in empty.items()}
     values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
     mass = joined("mass", 1.0)
     free = free_parameters(family, values["n_components"]).astype(np.float64)

@@ -21,8 +21,6 @@ from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
 from numbastats.mixture.results import MixtureDistribution, MixtureFit
 
-__all__ = ["Mixture"]
-
 
 class Mixture(MixtureDistribution, Estimator):
     """One-dimensional mixture model.

@@ -13,20 +13,6 @@ from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import transforms
 
-__all__ = [
-    "CODES",
-    "FAMILIES",
-    "Family",
-    "Name",
-    "count_base",
-    "excess",
-    "family_of",
-    "log_ratio",
-    "names_distributions",
-    "names_each",
-    "poisson_base",
-]
-
 Name: TypeAlias = Literal[
     "normal",
     "gaussian",
@@ -355,11 +341,9 @@ def family_of(family) -> Family:
     if isinstance(family, tuple) and len(family) == 2 and isinstance(family[0], str):
         name, value = family[0], float(family[1])
         if name in ("weibull", "pareto", "gamma") and 0.0 < value < math.inf:
-            if name == "weibull":
-                return Family(name, fam.FIXED_GAMMA, "", "power", 1.0, value)
-            if name == "pareto":
-                return Family(name, fam.FIXED_GAMMA, "", "log_ratio", 1.0, value)
-            return Family(name, fam.FIXED_GAMMA, "", shape=value)
+            if name == "gamma":
+                return Family(name, fam.FIXED_GAMMA, shape=value)
+            return Family(name, fam.FIXED_GAMMA, "", "power" if name == "weibull" else "log_ratio", 1.0, value)
     elif isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]
     raise ValueError(f"family={family!r} is not known; use {known}")

@@ -48,8 +48,6 @@ from numbastats.mixture.results import ComponentsBatch, ComponentsFit, Likelihoo
 if TYPE_CHECKING:
     import numbastats.distributions as distributions
 
-__all__ = ["fit", "fit_many", "likelihood_ratio"]
-
 Family: TypeAlias = "Name | distributions.names.Name | type | tuple[Any, Any] | list[Any] | None"
 Number: TypeAlias = int | Sequence[int]
 

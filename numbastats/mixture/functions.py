@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,15 +11,13 @@ from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
-from numbastats._core.options import Device
+from numbastats._core.options import Device, hands_on
 from numbastats._core.slabs import SLAB, cuts
 from numbastats.mixture import density
-from numbastats.mixture.arguments import mixture_of, values_of
+from numbastats.mixture.arguments import DensityOptions, Family, Seed, mixture_of, values_of
 from numbastats.mixture.density import resident, scores
 from numbastats.mixture.sampling import draws
 from numbastats.mixture.tails import probability, quantile
-
-__all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "responsibilities", "rvs", "sf"]
 
 _MANY = 20_000  # quantiles that are worth a table
 _CHECKED = 200  # of which so many have to have their probabilities
@@ -35,7 +35,7 @@ def _by_slabs(function, x, *width, dtype=None):
     return out.reshape((*x.shape, *width))[()]
 
 
-def _density(x, weights, centres, params, family, logs, device, workers):
+def _density(x, weights, centres, params, logs, family=None, device=None, workers=None):
     """The density or its logarithm, computed where the values are."""
     if device_kind(x) and numpy_dtype(x).kind == "f" and (device_kind(x) != "numba" or kind_of(x).is_contiguous(x)):
         options = dict(device=device, workers=workers)
@@ -63,7 +63,7 @@ def logpdf(
     centres: ArrayLike,
     params: ArrayLike | None = None,
     *,
-    family: str | tuple[str, float] | None = None,
+    family: Family = None,
     device: Device = None,
     workers: int | None = None,
 ) -> NDArray:
@@ -113,19 +113,13 @@ def logpdf(
     >>> round(float(ns.mixture.logpdf(*at, family="inverse_gaussian")), 6)
     -1.17617
     """
-    return _density(x, weights, centres, params, family, True, device, workers)
+    return _density(x, weights, centres, params, True, family, device, workers)
 
 
 @of_blocks
+@hands_on(logpdf)
 def pdf(
-    x: ArrayLike,
-    weights: ArrayLike,
-    centres: ArrayLike,
-    params: ArrayLike | None = None,
-    *,
-    family: str | tuple[str, float] | None = None,
-    device: Device = None,
-    workers: int | None = None,
+    x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, **options: Unpack[DensityOptions]
 ) -> NDArray:
     """Mixture density: the exponential of `logpdf`.
 
@@ -161,19 +155,13 @@ def pdf(
     >>> round(float(ns.mixture.pdf(*at, family="inverse_gaussian")), 6)
     0.308458
     """
-    return _density(x, weights, centres, params, family, False, device, workers)
+    return _density(x, weights, centres, params, False, **options)
 
 
 @of_host
+@hands_on(logpdf)
 def responsibilities(
-    x: ArrayLike,
-    weights: ArrayLike,
-    centres: ArrayLike,
-    params: ArrayLike | None = None,
-    *,
-    family: str | tuple[str, float] | None = None,
-    device: Device = None,
-    workers: int | None = None,
+    x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, **options: Unpack[DensityOptions]
 ) -> NDArray:
     """Posterior probabilities of the components.
 
@@ -210,8 +198,9 @@ def responsibilities(
     >>> ns.mixture.responsibilities(*at, family="inverse_gaussian").round(3).tolist()
     [[0.0, 1.0], [0.846, 0.154]]
     """
-    family, par = mixture_of(weights, centres, params, family)
-    return _by_slabs(lambda part: scores(part, family, par, True, device, workers)[1].T, x, par.shape[1])
+    family, par = mixture_of(weights, centres, params, options.get("family"))
+    place = options.get("device"), options.get("workers")
+    return _by_slabs(lambda part: scores(part, family, par, True, *place)[1].T, x, par.shape[1])
 
 
 @of_host
@@ -224,12 +213,7 @@ def labels(x, weights, centres, params=None, *, family=None, device=None, worker
 @of_blocks
 @of_host
 def cdf(
-    x: ArrayLike,
-    weights: ArrayLike,
-    centres: ArrayLike,
-    params: ArrayLike | None = None,
-    *,
-    family: str | tuple[str, float] | None = None,
+    x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
     """Mixture distribution function.
 
@@ -270,12 +254,7 @@ def cdf(
 @of_blocks
 @of_host
 def sf(
-    x: ArrayLike,
-    weights: ArrayLike,
-    centres: ArrayLike,
-    params: ArrayLike | None = None,
-    *,
-    family: str | tuple[str, float] | None = None,
+    x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
     """Survival function (upper tail probability) of a mixture, accurate where it is small.
 
@@ -323,12 +302,7 @@ def _quantiles(name, q, weights, centres, params, family):
 @of_blocks
 @of_host
 def ppf(
-    q: ArrayLike,
-    weights: ArrayLike,
-    centres: ArrayLike,
-    params: ArrayLike | None = None,
-    *,
-    family: str | tuple[str, float] | None = None,
+    q: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
     """Mixture quantile function: inverts the distribution function to its last bits, of many values to 1e-12.
 
@@ -370,12 +344,7 @@ def ppf(
 @of_blocks
 @of_host
 def isf(
-    q: ArrayLike,
-    weights: ArrayLike,
-    centres: ArrayLike,
-    params: ArrayLike | None = None,
-    *,
-    family: str | tuple[str, float] | None = None,
+    q: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
     """Quantile of a mixture from an upper tail probability: inverts `sf` to its last bits, however small q is.
 
@@ -417,8 +386,8 @@ def rvs(
     params: ArrayLike | None = None,
     size: int | tuple[int, ...] | None = None,
     *,
-    family: str | tuple[str, float] | None = None,
-    rng: int | np.random.SeedSequence | np.random.Generator | None = None,
+    family: Family = None,
+    rng: Seed = None,
 ) -> NDArray:
     """Draw from a mixture.
 

@@ -8,8 +8,6 @@ from numbastats._core.information import carried, in_units, inverse, standard_er
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["covariances", "reordered"]
-
 
 def covariances(cov, se, r, rows, p, mean, second):
     """Fill in certified fits: the observed information in theta, carried to (weights, centres, params)."""

@@ -13,8 +13,6 @@ from numbastats._core.status import FITTED
 from numbastats.mixture.arguments import one_number
 from numbastats.mixture.fitting import fit_many
 
-__all__ = ["bulkem"]
-
 _FIELDS = ("lambda", "mu", "alpha", "init_lambda", "init_mu", "init_alpha")
 
 

@@ -24,8 +24,6 @@ from numbastats.mixture.families import family_of
 if TYPE_CHECKING:
     from numbastats.distributions import Distribution
 
-__all__ = ["ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureDistribution", "MixtureFit"]
-
 
 class _Components:
     """What fits and batches of fits report of their components besides their fields."""
@@ -408,7 +406,34 @@ class _Classified:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MixtureFit(Result, MixtureDistribution, _Classified, _Components):
+class _Fit(Result):
+    """What fits of both kinds have."""
+
+    family: Any
+    weights: NDArray
+    loglik: float
+    n_iter: int
+    converged: bool
+    status: int
+    message: str
+    bic: float
+    aic: float
+    n_used: int
+    n_dropped: int
+    n_components: int
+    hits: int
+    runner_up: float
+    gap: float
+    n_singular: int
+    n_climbed: int
+    n_starts: int
+    se: dict
+    decrement: float
+    min_eig: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
     """Mixture fitted to one data set; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -457,31 +482,11 @@ class MixtureFit(Result, MixtureDistribution, _Classified, _Components):
     """
 
     family: str | tuple[str, float]
-    weights: NDArray
     centres: NDArray
     params: NDArray
-    loglik: float
     objective: float
-    n_iter: int
     n_passes: int
-    converged: bool
-    status: int
-    message: str
-    bic: float
-    aic: float
-    n_used: int
-    n_dropped: int
-    n_components: int
-    hits: int
-    runner_up: float
-    gap: float
-    n_singular: int
-    n_climbed: int
-    n_starts: int
-    se: dict
     cov: NDArray
-    decrement: float
-    min_eig: float
 
     def _distribution(self):
         """The arguments of the functions of `mixture`."""
@@ -573,7 +578,7 @@ class MixtureFit(Result, MixtureDistribution, _Classified, _Components):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ComponentsFit(Result, MixtureDistribution, _Classified):
+class ComponentsFit(_Fit, MixtureDistribution, _Classified):
     """Mixture of distributions of `numbastats.distributions`, fitted to one data set by `fit`; it prints as a table.
 
     Attributes
@@ -613,30 +618,9 @@ class ComponentsFit(Result, MixtureDistribution, _Classified):
         parameter, by squares of scores.
     """
 
-    family: Any
-    weights: NDArray
     components: tuple[Distribution, ...]
-    loglik: float
-    n_iter: int
-    converged: bool
-    status: int
-    message: str
-    bic: float
-    aic: float
     icl: float
-    n_used: int
-    n_dropped: int
-    n_components: int
     n_free: int
-    hits: int
-    n_climbed: int
-    n_starts: int
-    n_singular: int
-    runner_up: float
-    gap: float
-    se: dict
-    decrement: float
-    min_eig: float
 
     @property
     def parameters(self) -> dict[str, NDArray]:

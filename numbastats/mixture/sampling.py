@@ -12,8 +12,6 @@ from numbastats.mixture import kernels
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["draws"]
-
 
 def draws(family, par, size, rng):
     """Components by their weights, then a value of each: of normal ones in one pass, of others by their distributions."""

@@ -15,9 +15,9 @@ from numbastats.mixture.units import prior_units
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["NARROW", "Result", "admissible", "best_few", "beyond_chance", "blur", "choose", "merged"]
-
 NARROW = 0.015  # by default, of the spread of the data
+NUMBERS = ("loglik", "objective", "decrement", "min_eig", "runner_up", "gap")  # of a fit, doubles
+COUNTS = ("n_iter", "n_passes", "hits", "n_singular", "n_climbed", "n_starts")
 
 
 @dataclasses.dataclass
@@ -45,25 +45,10 @@ class Result:
 
 def _none(D, K, n, rows):
     """Results of data sets without an optimum."""
-    loglik, objective, decrement, min_eig, runner_up = np.full((5, D), np.nan)
-    n_iter, n_passes, hits, n_singular = np.zeros((4, D), np.int64)
-    return Result(
-        np.full((D, rows, K), np.nan),
-        loglik,
-        objective,
-        decrement,
-        min_eig,
-        np.full(D, Status.COLLAPSED, np.int8),
-        n_iter,
-        n_passes,
-        hits,
-        runner_up,
-        n_singular,
-        *np.zeros((2, D), np.int64),
-        np.zeros(D, bool),
-        np.full((D, n, n), np.nan),
-        np.full(D, np.nan),
-    )
+    numbers = {name: np.full(D, np.nan) for name in NUMBERS}
+    counts = {name: np.zeros(D, np.int64) for name in COUNTS}
+    par, hess = np.full((D, rows, K), np.nan), np.full((D, n, n), np.nan)
+    return Result(par=par, status=np.full(D, Status.COLLAPSED, np.int8), keeps=np.zeros(D, bool), hess=hess, **numbers, **counts)
 
 
 def best_few(ll, par, usable, top):

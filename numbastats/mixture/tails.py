@@ -12,8 +12,6 @@ import numpy as np
 
 from numbastats._core.slabs import SLAB, cuts
 
-__all__ = ["probability", "quantile"]
-
 
 def _erfcx_difference(c, d):
     """erfcx(c - d) - erfcx(c + d) for c >= 0, 0 <= d <= 1/4, by Taylor's series at c, whose terms are all positive.

@@ -10,8 +10,6 @@ from numbastats.mixture.kernels import on_host
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-__all__ = ["in_units", "loglik_constant", "prior_units", "scaled_starts", "unusable"]
-
 
 def in_units(par, p, rows):
     """Weights, centres and `params` in the units of y."""

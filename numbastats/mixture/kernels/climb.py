@@ -34,8 +34,6 @@ from numbastats.mixture.kernels.passes import ROW, cpu_sums
 from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, ranges, series_type, settings_type
 from numbastats.scalar import mixture as fam
 
-__all__ = ["ACCELERATE", "CLIMB", "accelerate", "advance", "climb_types", "newton", "split_climb"]
-
 MOST_STEPS = 60  # of Newton's method
 
 _function = array_function(fastmath=(), host=False)

@@ -13,8 +13,6 @@ from numbastats.scalar.loops import CHUNK, COUNTERS, WORDS
 from numbastats.scalar.philox import philox4x32, philox4x32_words, unit, word_bits
 from numbastats.scalar.samplers import normal_head, normal_tail
 
-__all__ = ["DRAWS"]
-
 # Values are those of `loops.words_cpu`. Components take half a word: PICKED counters of the stream `picks` serve a group, whose
 # item i has the word i // PICKED of the counter i % PICKED. Rows of the table: the sum of the weights so far, mean, deviation.
 PICKED = COUNTERS // 2

@@ -22,8 +22,6 @@ from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import exp_neg, log
 from numbastats.scalar.search import lower_bound
 
-__all__ = ["GRID", "INSERTION", "MOST", "PEAKS", "Grid", "Room"]
-
 PLACES, WIDTHS = 40, 10  # of the grid: weighted quantiles of the data, standard deviations in equal ratios
 ALONE = 64  # places of families of one parameter, which have no width
 GRID = PLACES * WIDTHS

@@ -27,19 +27,6 @@ from numbastats.mixture.kernels.passes import BLOCK, CHUNK, FAST, ROW
 from numbastats.scalar import latent as lat
 from numbastats.scalar.elementary import exp_neg, log
 
-__all__ = [
-    "FORMULAS",
-    "LATENT_CLIMBS",
-    "LATENT_SCORES",
-    "MAX_LATENT_CUDA_K",
-    "NUMBERS",
-    "OWN",
-    "advance_latent",
-    "component_numbers",
-    "m_step",
-    "numbers_of",
-]
-
 OWN = 9  # sums of one component
 NUMBERS = 8  # rows of P: a family's seven numbers and the logarithm of the weight
 MAX_LATENT_CUDA_K = 8
@@ -313,7 +300,7 @@ def m_step(k, trial, centre, family, sums, following):
 
 
 @_function
-def _level(state):
+def with_hessian(state):
     """Whether the derivatives are wanted."""
     return state.phase == c.AT_NEWTON or state.phase == c.FINAL
 
@@ -329,7 +316,7 @@ def climb_cpu(sets, info, owner, settings, state, pars, hess):
         x, w = sets.t1[sets.off[d] : sets.off[d + 1]], sets.w[sets.off[d] : sets.off[d + 1]]
         row, now, ps = info[d], state[item], pars[item]
         while now.phase > c.DONE:
-            trial, hessian = ps[c.TRIAL], _level(now)
+            trial, hessian = ps[c.TRIAL], with_hessian(now)
             for k in range(K):
                 _component_numbers(k, trial, row.centre, P)
             acc[:] = 0.0

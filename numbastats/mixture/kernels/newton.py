@@ -9,8 +9,6 @@ from numbastats._core.kernel import array_function
 from numbastats.mixture.kernels.records import FLAT
 from numbastats.scalar import mixture as fam
 
-__all__ = ["derivatives", "newton_step", "smallest_eigenvalue"]
-
 _function = array_function(fastmath=(), host=False)
 
 

@@ -7,19 +7,6 @@ import math
 from numbastats._core.kernel import array_function
 from numbastats.scalar import mixture as fam
 
-__all__ = [
-    "above_floor",
-    "coordinates",
-    "least_mass",
-    "log_prior",
-    "m_step",
-    "pack",
-    "rounding",
-    "set_coefficients",
-    "stepped",
-    "unpack",
-]
-
 _function = array_function(fastmath=(), host=False)
 
 

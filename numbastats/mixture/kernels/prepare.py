@@ -14,8 +14,6 @@ from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_t
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import log
 
-__all__ = ["PREPARE"]
-
 _NO_GAP = 1e300  # of values that are all equal
 
 _function, _summing = array_function(fastmath=(), host=False), array_function(fastmath=FAST, host=False)

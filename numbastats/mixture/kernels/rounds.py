@@ -25,13 +25,12 @@ from numbastats.mixture.kernels.latent import (
     component_numbers,
     m_step,
     numbers_of,
+    with_hessian,
 )
 from numbastats.mixture.kernels.parameters import set_coefficients
 from numbastats.mixture.kernels.passes import KNOWN, LANES, ROW, WIDTH, add_lanes, column, cpu_sums, lane_sums, sizes
 from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, series_type, settings_type, work_type
 from numbastats.scalar.elementary import exp_neg, log
-
-__all__ = ["ADVANCE", "ADVANCE_ANY", "LATENT_ADVANCE", "LATENT_PASSES", "PASSES", "latent_sums"]
 
 _LATENT_KNOWN = 2  # components up to which passes of families with a latent variable know their number
 
@@ -46,11 +45,6 @@ def _runs(state, last):
     return state.phase > c.DONE and state.phase <= last
 
 
-@_function
-def _with_hessian(state):
-    return state.phase == c.AT_NEWTON or state.phase == c.FINAL
-
-
 # --- families whose statistics are the same for all parameters ---------------------------------------------------------------
 # Between the two kernels, for each climb: S (3, K) and H (pairs, 6) as `cpu_sums` has them, and the log-likelihood.
 
@@ -63,7 +57,7 @@ def pass_cpu(sets, info, owner, settings, last, state, pars, S, H, ll):
             d = owner[item]
             a, b = sets.off[d], sets.off[d + 1]
             set_coefficients(P, pars[item, c.TRIAL], settings.family, settings.shape, info[d].centre)
-            hessian = _with_hessian(state[item])
+            hessian = with_hessian(state[item])
             ll[item] = cpu_sums(sets.t1[a:b], sets.t2[a:b], sets.w[a:b], P, C, S[item], H[item], buf, 2, hessian)
 
 
@@ -78,7 +72,7 @@ def pass_cuda(sets, info, owner, settings, last, state, pars, S, H, ll):
         if _runs(state[item], last):
             d = owner[item]
             a, b = sets.off[d], sets.off[d + 1]
-            hessian = _with_hessian(state[item])
+            hessian = with_hessian(state[item])
             sums = _SUMS if _K > 0 else 3 * K + 1 + (3 * K * (K + 1) if hessian else 0)
             if lane == 0:
                 set_coefficients(P[:, :K], pars[item, c.TRIAL], settings.family, settings.shape, info[d].centre)
@@ -118,18 +112,8 @@ def advance_cuda(info, owner, settings, last, S, H, ll, work, state, pars, hess,
         for item in range(thread, owner.size, threads):
             if _runs(state[item], last):
                 row = info[owner[item]]
-                _advance(
-                    state[item],
-                    pars[item],
-                    work.vec[thread],
-                    work.mat[thread],
-                    hess[item],
-                    S[item],
-                    H[item],
-                    ll[item],
-                    row,
-                    settings,
-                )
+                now, vec, mat, D = state[item], work.vec[thread], work.mat[thread], hess[item]
+                _advance(now, pars[item], vec, mat, D, S[item], H[item], ll[item], row, settings)
                 if _runs(state[item], last):
                     cuda.atomic.add(going, 0, 1)
 
@@ -231,7 +215,7 @@ def latent_pass_cpu(sets, info, owner, settings, last, state, pars, sums, follow
         if _runs(state[item], last):
             d = owner[item]
             x, w, centre = sets.t1[sets.off[d] : sets.off[d + 1]], sets.w[sets.off[d] : sets.off[d + 1]], info[d].centre
-            trial, hessian = pars[item, c.TRIAL], _with_hessian(state[item])
+            trial, hessian = pars[item, c.TRIAL], with_hessian(state[item])
             for k in range(K):
                 _component_numbers(k, trial, centre, P)
             _lane_sums(x, w, 0, 1, P, z, v, sums[item], hessian)
@@ -251,7 +235,7 @@ def latent_pass_cuda(sets, info, owner, settings, last, state, pars, sums, follo
         if _runs(state[item], last):
             d = owner[item]
             x, w, centre = sets.t1[sets.off[d] : sets.off[d + 1]], sets.w[sets.off[d] : sets.off[d + 1]], info[d].centre
-            trial, hessian = pars[item, c.TRIAL], _with_hessian(state[item])
+            trial, hessian = pars[item, c.TRIAL], with_hessian(state[item])
             wanted = _SUMS if _K > 0 else sums.shape[1]
             if lane < K:
                 _component_numbers(lane, trial, centre, P)

@@ -16,8 +16,6 @@ from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import exp, exp_neg, log
 from numbastats.scalar.transforms import TRANSFORMS
 
-__all__ = ["DENSITY", "LABELS", "SCORES"]
-
 
 def scores_cpu(y, c, family, P, out, resp, stats):
     K, C = P.shape[1], P * LOG2E

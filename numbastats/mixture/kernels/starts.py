@@ -21,8 +21,6 @@ from numbastats.scalar import mixture as fam
 from numbastats.scalar.philox import philox4x32
 from numbastats.scalar.search import lower_bound
 
-__all__ = ["GIVEN", "KMEANS_CUTS", "QUANTILE_CUTS", "STARTS", "SUBSET", "Key"]
-
 SUBSET, QUANTILE_CUTS, KMEANS_CUTS, GIVEN = range(4)  # kinds of start
 _CUTS = MAX_CUDA_K + 1
 
