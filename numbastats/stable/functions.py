@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -13,7 +14,7 @@ from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
 from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
-from numbastats._core.options import DEFAULTS, Device, hands_on
+from numbastats._core.options import DEFAULTS, Device, F, hands_on
 from numbastats._core.random import Purpose
 from numbastats.random import Options, Size, uniform
 from numbastats.stable import kernels
@@ -50,6 +51,11 @@ def _at_points(name, x, alpha, beta, loc, scale, param="S0", method="auto", erro
 def _inverse(upper, p, alpha, beta, loc, scale, param="S0", error=False, **options):
     """The common body of ppf and isf."""
     return quantiles(p, alpha, beta, loc, scale, upper, form_of(param), error, DEFAULTS | options)
+
+
+def _like(taker: F) -> Callable[[Callable[..., Any]], F]:
+    """Show and check options by `hands_on`; for type checkers the function has all signatures of the other one."""
+    return hands_on(taker)  # type: ignore[return-value]
 
 
 @overload
@@ -207,17 +213,7 @@ def logpdf(
     return _at_points("logpdf", x, alpha, beta, loc, scale, **options)
 
 
-@overload
-def cdf(x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]) -> float: ...
-@overload
-def cdf(
-    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
-) -> NDArray[Any]: ...
-@overload
-def cdf(
-    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
-) -> Any: ...
-@hands_on(pdf)
+@_like(pdf)
 def cdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any:
@@ -257,19 +253,7 @@ def cdf(
     return _at_points("cdf", x, alpha, beta, loc, scale, **options)
 
 
-@overload
-def logcdf(
-    x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]
-) -> float: ...
-@overload
-def logcdf(
-    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
-) -> NDArray[Any]: ...
-@overload
-def logcdf(
-    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
-) -> Any: ...
-@hands_on(pdf)
+@_like(logpdf)
 def logcdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
@@ -309,17 +293,7 @@ def logcdf(
     return _at_points("logcdf", x, alpha, beta, loc, scale, **options)
 
 
-@overload
-def sf(x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]) -> float: ...
-@overload
-def sf(
-    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
-) -> NDArray[Any]: ...
-@overload
-def sf(
-    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
-) -> Any: ...
-@hands_on(pdf)
+@_like(pdf)
 def sf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any:
@@ -359,19 +333,7 @@ def sf(
     return _at_points("sf", x, alpha, beta, loc, scale, **options)
 
 
-@overload
-def logsf(
-    x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]
-) -> float: ...
-@overload
-def logsf(
-    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
-) -> NDArray[Any]: ...
-@overload
-def logsf(
-    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
-) -> Any: ...
-@hands_on(pdf)
+@_like(logpdf)
 def logsf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
