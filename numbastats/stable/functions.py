@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -14,7 +14,7 @@ from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice
 from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
 from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
-from numbastats._core.options import DEFAULTS, Device, F, hands_on
+from numbastats._core.options import DEFAULTS, Device, hands_on
 from numbastats._core.random import Purpose
 from numbastats.random import Options, Size, uniform
 from numbastats.stable import kernels
@@ -38,6 +38,8 @@ from numbastats.stable.engine import on_device, one_number, point_values, quanti
 from numbastats.stable.parameterisations import form_of, relocated
 
 __all__ = ["Param", "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _at_points(name, x, alpha, beta, loc, scale, param="S0", method="auto", error=False, **options):
