@@ -40,7 +40,7 @@ from numbastats.distributions.arguments import FitOptions, QuantileOptions, Tabl
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
-__all__ = ["Device", "Distribution", "in_double", "scipy_family"]
+__all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_double", "scipy_family"]
 
 _QUANTILES = ("ppf", "isf")
 _FEW = 100  # draws
@@ -94,6 +94,14 @@ class Distribution:
 
     # -- what a class defines -----------------------------------------------------------------------------------
     # Its functions of x are those of `_kernels`, or of `_at` and `_evaluate`
+
+    def __init_subclass__(cls) -> None:
+        """Of a class whose parameters end with loc and scale the others are shapes, all positive, where it says nothing else."""
+        super().__init_subclass__()
+        own = vars(cls)
+        if own.get("names", ())[-2:] == ("loc", "scale"):
+            shapes = cls.names[:-2]
+            cls._scipy_shapes, cls._positive = own.get("_scipy_shapes", shapes), own.get("_positive", (*shapes, "scale"))
 
     _mean_var: Callable[..., Any]  # of the standard form
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
@@ -1020,6 +1028,39 @@ class Distribution:
         return scipy_family(type(self))(  # type: ignore[arg-type]  # a class is hashable
             *self._standard(), loc=self.loc, scale=self.scale
         )
+
+
+class LocationScale:
+    """What families without shapes have beside the protocol."""
+
+    names: ClassVar[tuple[str, ...]] = ("loc", "scale")
+    _moments: ClassVar[tuple[float, ...]]  # mean, variance, skewness and excess kurtosis of the standard form
+    _nats: ClassVar[float]  # its entropy
+    _set: Callable[..., None]
+
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return self._moments[:2]
+
+    def _shape(self):
+        return self._moments[2:]
+
+    def _entropy(self):
+        return self._nats
+
+
+class OneShape:
+    """What families with one shape of that name have beside the protocol."""
+
+    names: ClassVar[tuple[str, ...]] = ("shape", "loc", "scale")
+    _positive: ClassVar[tuple[str, ...]] = ("shape", "scale")
+    _scipy_shapes: ClassVar[tuple[str, ...]] = ("shape",)
+    _set: Callable[..., None]
+
+    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(shape=shape, loc=loc, scale=scale)
 
 
 class _Stretched:

@@ -138,7 +138,6 @@ class AsymmetricLaplace(Distribution):
 
     names, family = ("kappa", "loc", "scale"), "asymmetric_laplace"
     aliases = ("laplace_asymmetric",)
-    _positive, _scipy_shapes = ("kappa", "scale"), ("kappa",)
 
     _kernels = Points("asymmetric_laplace", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 10.0))
     _equations = fits.OwnEquations(("kappa", "loc", "scale"), fits.FIT_ASYMMETRIC_LAPLACE, 60.0, fixable=("kappa",))

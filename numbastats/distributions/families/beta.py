@@ -124,7 +124,6 @@ class Beta(Distribution):
     """
 
     names, family = ("a", "b", "loc", "scale"), "beta"
-    _positive, _scipy_shapes = ("a", "b", "scale"), ("a", "b")
 
     _kernels = Points(
         "beta",

@@ -133,7 +133,6 @@ class ChiSquared(Distribution):
 
     names, family = ("df", "loc", "scale"), "chi_squared"
     aliases = ("chi2",)
-    _positive, _scipy_shapes = ("df", "scale"), ("df",)
 
     _kernels = Points("chi_squared", __name__, shapes=1, cost=gamma.Gamma._kernels.cost)
     _likelihood = Likelihood("chi_squared", _kernels, ("df",), shapes=1, cost=200.0)

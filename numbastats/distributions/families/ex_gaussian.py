@@ -134,7 +134,6 @@ class ExGaussian(Distribution):
 
     names, family = ("K", "loc", "scale"), "ex_gaussian"
     aliases = ("exponnorm",)
-    _positive, _scipy_shapes = ("K", "scale"), ("K",)
 
     _kernels = Points("ex_gaussian", __name__, shapes=1, cost=dict(pdf=25.0, logpdf=20.0, ppf=600.0, isf=600.0))
     _likelihood = Likelihood("ex_gaussian", _kernels, ("K", "loc", "scale"), shapes=1, starts=3, cost=500.0)

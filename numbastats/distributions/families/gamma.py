@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
@@ -14,7 +13,7 @@ from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.moments import stirling, stirling_fall
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import exp, log
 from numbastats.scalar.incomplete import (
     gamma_constants,
@@ -117,7 +116,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return mean * mean / (sd * sd), 0.0, sd * sd / mean
 
 
-class Gamma(Distribution):
+class Gamma(OneShape, Distribution):
     """Gamma distribution: density like z^(shape - 1) e^-z, z = (x - loc)/scale.
 
     Parameters
@@ -150,8 +149,7 @@ class Gamma(Distribution):
     (array([1.5, 6. ]), 0.049787)
     """
 
-    names, family = ("shape", "loc", "scale"), "gamma"
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family = "gamma"
 
     _kernels = Points(
         "gamma",
@@ -161,9 +159,6 @@ class Gamma(Distribution):
     )
     _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_GAMMA, 15.0)
     _likelihood = Likelihood(*("gamma", _kernels, ("shape", "scale")), shapes=1, starts=2)
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     @staticmethod
     def _by_moments(mean, sd):

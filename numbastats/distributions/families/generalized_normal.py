@@ -100,7 +100,6 @@ class GeneralizedNormal(Distribution):
 
     names, family = ("beta", "loc", "scale"), "generalized_normal"
     aliases = ("gennorm",)
-    _positive, _scipy_shapes = ("beta", "scale"), ("beta",)
 
     _kernels = Points("generalized_normal", __name__, shapes=1, cost={**Gamma._kernels.cost, "pdf": 20.0, "logpdf": 15.0})
     _likelihood = Likelihood("generalized_normal", _kernels, ("beta", "loc", "scale"), shapes=1, starts=3, cost=400.0)

@@ -99,7 +99,7 @@ class JohnsonSU(Distribution):
 
     names, family = ("a", "b", "loc", "scale"), "johnson_su"
     aliases = ("johnsonsu",)
-    _positive, _scipy_shapes = ("b", "scale"), ("a", "b")
+    _positive = ("b", "scale")
 
     _kernels = Points("johnson_su", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 20.0))
     _likelihood = Likelihood(

@@ -165,7 +165,7 @@ class PearsonIII(Distribution):
 
     names, family = ("skew", "loc", "scale"), "pearson_iii"
     aliases = ("pearson3",)
-    _scipy_shapes = ("skew",)
+    _positive = ("scale",)
 
     _kernels = Points(
         "pearson_iii", __name__, shapes=1, cost=dict(pdf=20.0, logpdf=15.0, cdf=120.0, sf=120.0, ppf=1500.0, isf=1500.0)

@@ -224,7 +224,6 @@ class StudentT(Distribution):
 
     names, family = ("df", "loc", "scale"), "student_t"
     aliases = ("t",)
-    _positive, _scipy_shapes = ("df", "scale"), ("df",)
     _building_time = 1.5e7
     _most: ClassVar[dict[str, float]] = {"df": _NORMAL_DF}
 

@@ -172,7 +172,7 @@ class TruncatedNormal(Distribution):
     names, family = ("lower", "upper", "loc", "scale"), "truncated_normal"
     aliases = ("truncnorm",)
     _support_in_words = "lower to upper"
-    _scipy_shapes = ("a", "b")
+    _positive, _scipy_shapes = ("scale",), ("a", "b")
 
     _kernels = Points(
         "truncated_normal",
