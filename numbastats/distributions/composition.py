@@ -22,7 +22,7 @@ from numbastats._core.elementwise import deliver, total_of
 from numbastats._core.kinds import aligned, device_kind, has_labels, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps
-from numbastats.distributions.protocol import Distribution, in_double
+from numbastats.distributions.protocol import Distribution, in_double, scipy_methods
 
 __all__ = ["Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
 
@@ -224,17 +224,7 @@ def _scipy_class(d):
         low, high = map(float, d.support())
         stats.rv_continuous.__init__(self, a=low, b=high, name=d.family or "composed")
 
-    def stats_of(self, moments="mvsk"):
-        return d.mean(), d.var(), d.skewness() if "s" in moments else None, d.kurtosis() if "k" in moments else None
-
-    def rvs_of(self, size=None, random_state=None):
-        return d.rvs(size, rng=int.from_bytes(random_state.bytes(8), "little"), device="cpu")
-
-    def on_x(name):
-        return lambda self, x: getattr(d, name)(x)
-
-    methods: dict[str, Any] = {f"_{n}": on_x(n) for n in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
-    methods |= {"__init__": made, "_rvs": rvs_of, "_stats": stats_of, "_entropy": lambda self: d.entropy()}
+    methods = scipy_methods(lambda shapes: d) | {"__init__": made}
     methods |= {"__reduce__": lambda self: (_scipy_instance, (d,)), "__doc__": f"{d!r} for scipy.stats."}
     return type(f"numbastats_{d.family}", (stats.rv_continuous,), methods)
 

@@ -112,8 +112,7 @@ class BurrXII(ByRawMoments, Distribution):
     (22992.63, 135977.62)
     """
 
-    names, family = ("c", "d", "loc", "scale"), "burr_xii"
-    aliases = ("burr12",)
+    names, family, aliases = ("c", "d", "loc", "scale"), "burr_xii", ("burr12",)
 
     _kernels = Points("burr_xii", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 25.0))
     _likelihood = Likelihood("burr_xii", _kernels, ("c", "d", "scale"), shapes=2, starts=3, cost=350.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line, no_constants
@@ -95,6 +94,7 @@ class Exponential(LocationScale, Distribution):
 
     family, aliases = "exponential", ("expon",)
     _moments, _nats = (1.0, 1.0, 2.0, 6.0), 1.0
+    _generator = ("exponential", 1.0)
 
     _kernels = Points("exponential", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
     _likelihood = Likelihood("exponential", _kernels, ("scale",), closed=True, cost=50.0)
@@ -106,6 +106,3 @@ class Exponential(LocationScale, Distribution):
     @staticmethod
     def _by_moments(mean, _sd):
         return 0.0, mean
-
-    def _draws(self, shape, options):
-        return self._located(random.exponential(1.0, shape, **options), options)

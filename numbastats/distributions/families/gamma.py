@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
@@ -150,6 +149,7 @@ class Gamma(OneShape, Distribution):
     """
 
     family = "gamma"
+    _generator = ("gamma", "shape", 1.0)
 
     _kernels = Points(
         "gamma",
@@ -176,6 +176,3 @@ class Gamma(OneShape, Distribution):
         a = np.asarray(self.shape)
         large = NORMAL_ENTROPY + 0.5 * (np.log(a) - 1.0 / a) + stirling(a) + (a - 1.0) * stirling_fall(a)
         return np.where(a < 10.0, a + gammaln(a) + (1.0 - a) * psi(a), large)
-
-    def _draws(self, shape, options):
-        return self._located(random.gamma(self.shape, 1.0, shape, **options), options)

@@ -151,8 +151,7 @@ class GeneralizedGamma(ByRawMoments, Distribution):
     (0.03881263, 0.03881263)
     """
 
-    names, family = ("a", "c", "loc", "scale"), "generalized_gamma"
-    aliases = ("gengamma",)
+    names, family, aliases = ("a", "c", "loc", "scale"), "generalized_gamma", ("gengamma",)
 
     _kernels = Points("generalized_gamma", __name__, shapes=2, cost={k: v + 20.0 for k, v in gamma.Gamma._kernels.cost.items()})
     _likelihood = Likelihood("generalized_gamma", _kernels, ("a", "c", "scale"), shapes=2, starts=3)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
@@ -99,6 +98,7 @@ class Gumbel(LocationScale, Distribution):
 
     family, aliases = "gumbel", ("gumbel_r",)
     _moments, _nats = (np.euler_gamma, math.pi**2 / 6.0, _SKEWNESS, 2.4), np.euler_gamma + 1.0
+    _generator = ("gumbel", 0.0, 1.0)
 
     _kernels = Points("gumbel", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("gumbel", _kernels, ("loc", "scale"), starts=2, cost=150.0)
@@ -107,6 +107,3 @@ class Gumbel(LocationScale, Distribution):
     def _by_lmoments(first, second, _ratio):
         scale = second / math.log(2.0)
         return first - np.euler_gamma * scale, scale
-
-    def _draws(self, shape, options):
-        return self._located(random.gumbel(0.0, 1.0, shape, **options), options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
@@ -80,12 +79,8 @@ class Laplace(LocationScale, Distribution):
 
     family = "laplace"
     _moments, _nats = (0.0, 2.0, 0.0, 3.0), 1.0 + _LOG_2
+    _kinked = True
+    _generator = ("laplace", 0.0, 1.0)
 
     _kernels = Points("laplace", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
     _likelihood = Likelihood("laplace", _kernels, ("loc", "scale"), kink=1.0, cost=50.0)
-
-    def _kink(self):
-        return self.loc
-
-    def _draws(self, shape, options):
-        return self._located(random.laplace(0.0, 1.0, shape, **options), options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
@@ -75,6 +74,7 @@ class Logistic(LocationScale, Distribution):
 
     family = "logistic"
     _moments, _nats = (0.0, math.pi**2 / 3.0, 0.0, 1.2), 2.0
+    _generator = ("logistic", 0.0, 1.0)
 
     _kernels = Points("logistic", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 10.0))
     _likelihood = Likelihood("logistic", _kernels, ("loc", "scale"), starts=2, cost=150.0)
@@ -82,6 +82,3 @@ class Logistic(LocationScale, Distribution):
     @staticmethod
     def _by_lmoments(first, second, _ratio):
         return first, second
-
-    def _draws(self, shape, options):
-        return self._located(random.logistic(0.0, 1.0, shape, **options), options)

@@ -163,8 +163,7 @@ class PearsonIII(Distribution):
     array([1.95472, 2.32635, 2.68572])
     """
 
-    names, family = ("skew", "loc", "scale"), "pearson_iii"
-    aliases = ("pearson3",)
+    names, family, aliases = ("skew", "loc", "scale"), "pearson_iii", ("pearson3",)
     _positive = ("scale",)
 
     _kernels = Points(

@@ -145,6 +145,7 @@ class SkewNormal(OneShape, Distribution):
 
     family, aliases = "skew_normal", ("skewnorm",)
     _positive = ("scale",)
+    _kinked = True  # nearly, for a large shape
 
     _kernels = Points(
         "skew_normal", __name__, shapes=1, cost=dict(pdf=15.0, logpdf=12.0, cdf=300.0, sf=300.0, ppf=2500.0, isf=2500.0)
@@ -179,6 +180,3 @@ class SkewNormal(OneShape, Distribution):
         value = log_phi(shape / unit * t)
         mean = 0.1 * np.sum(np.exp(-0.5 * (t / unit) ** 2 - normal.LOG_SQRT_2PI + value) * value / unit, axis=-1)
         return normal.NORMAL_ENTROPY - _LOG_2 - mean
-
-    def _kink(self):
-        return self.loc  # nearly, for a large shape

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.exponential import logcdf_by_log
 from numbastats.distributions.kernels import fits
@@ -97,6 +96,7 @@ class Weibull(OneShape, Distribution):
     """
 
     family, aliases = "weibull", ("weibull_min",)
+    _generator = ("weibull", "shape")
 
     _kernels = Points("weibull", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 25.0))
     _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_WEIBULL, 20.0)
@@ -116,9 +116,6 @@ class Weibull(OneShape, Distribution):
     def _entropy(self):
         i = np.divide(1.0, self.shape)
         return np.euler_gamma * (1.0 - i) + np.log(i) + 1.0
-
-    def _draws(self, shape, options):
-        return self._located(random.weibull(self.shape, shape, **options), options)
 
 
 def _gamma_ratio(i):
