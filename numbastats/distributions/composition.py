@@ -295,19 +295,24 @@ def _drawn(options, evaluate, *values):
 # -- transforms ---------------------------------------------------------------------------------------------------
 
 
-class _Transformed(_Composed):
-    """The distribution of a monotone function of X, `_forward`: `_back` is its inverse."""
+class _OfOne(_Composed):
+    """A function of one distribution without numbers."""
 
     names: ClassVar[tuple[str, ...]] = ("distribution",)
-    _map: Any = None  # of `maps`, with its inverse
-    _inverse: Any = None
-    _falls = False
 
     def __init__(self, distribution: Distribution):
         self._compose([distribution], "distribution")
 
     def __repr__(self) -> str:
         return f"{type(self).family}({self.params.distribution!r})"
+
+
+class _Transformed(_OfOne):
+    """The distribution of a monotone function of X, `_forward`: `_back` is its inverse."""
+
+    _map: Any = None  # of `maps`, with its inverse
+    _inverse: Any = None
+    _falls = False
 
     def _forward(self, z, at):
         return at(self._map, z)
@@ -435,16 +440,10 @@ def _linear(distribution, shift, factor):
 Distribution._linear = staticmethod(_linear)
 
 
-class _Abs(_Composed):
+class _Abs(_OfOne):
     """The distribution of abs(X)."""
 
-    names, family, _solves = ("distribution",), "abs", True
-
-    def __init__(self, distribution: Distribution):
-        self._compose([distribution], "distribution")
-
-    def __repr__(self) -> str:
-        return f"abs({self.params.distribution!r})"
+    family, _solves = "abs", True
 
     def _value(self, name, x, at):
         base = self.params.distribution

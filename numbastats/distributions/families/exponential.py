@@ -99,10 +99,6 @@ class Exponential(LocationScale, Distribution):
     _kernels = Points("exponential", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
     _likelihood = Likelihood("exponential", _kernels, ("scale",), closed=True, cost=50.0)
 
-    @staticmethod
-    def _by_lmoments(first, _second, _ratio):
-        return 0.0, first
+    _by_lmoments = staticmethod(lambda first, _second, _ratio: (0.0, first))
 
-    @staticmethod
-    def _by_moments(mean, _sd):
-        return 0.0, mean
+    _by_moments = staticmethod(lambda mean, _sd: (0.0, mean))

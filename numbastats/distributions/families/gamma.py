@@ -160,9 +160,7 @@ class Gamma(OneShape, Distribution):
     _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_GAMMA, 15.0)
     _likelihood = Likelihood(*("gamma", _kernels, ("shape", "scale")), shapes=1, starts=2)
 
-    @staticmethod
-    def _by_moments(mean, sd):
-        return (mean / sd) ** 2, 0.0, sd * (sd / mean)
+    _by_moments = staticmethod(lambda mean, sd: ((mean / sd) ** 2, 0.0, sd * (sd / mean)))
 
     def _mean_var(self):
         return self.shape, self.shape

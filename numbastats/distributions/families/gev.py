@@ -124,7 +124,7 @@ class GEV(OneShape, Distribution):
 
     _kernels = Points("gev", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 20.0))
     _likelihood = Likelihood(
-        "gev", _kernels, ("shape", "loc", "scale"), shapes=1, real=(True,), below=(-0.5,), above=(100.0,), starts=4, cost=400.0
+        "gev", _kernels, OneShape.names, shapes=1, real=(True,), below=(-0.5,), above=(100.0,), starts=4, cost=400.0
     )
 
     @staticmethod

@@ -153,9 +153,7 @@ class GPD(OneShape, Distribution):
         cost=250.0,
     )
 
-    @staticmethod
-    def _by_lmoments(first, second, _ratio):
-        return 2.0 - first / second, 0.0, first * (first / second - 1.0)
+    _by_lmoments = staticmethod(lambda first, second, _ratio: (2.0 - first / second, 0.0, first * (first / second - 1.0)))
 
     def _mean_var(self):
         a = np.asarray(self.shape)

@@ -196,9 +196,7 @@ class InverseGaussian(Distribution):
         """Mean."""
         return self._batch(np.add(self.loc, self.params.mean))
 
-    @staticmethod
-    def _by_moments(mean, sd):
-        return mean, mean * (mean / sd) ** 2, 0.0
+    _by_moments = staticmethod(lambda mean, sd: (mean, mean * (mean / sd) ** 2, 0.0))
 
     def _mean_var(self):
         return self._mu, self._mu**3

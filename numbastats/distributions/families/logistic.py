@@ -79,6 +79,4 @@ class Logistic(LocationScale, Distribution):
     _kernels = Points("logistic", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 10.0))
     _likelihood = Likelihood("logistic", _kernels, ("loc", "scale"), starts=2, cost=150.0)
 
-    @staticmethod
-    def _by_lmoments(first, second, _ratio):
-        return first, second
+    _by_lmoments = staticmethod(lambda first, second, _ratio: (first, second))

@@ -94,9 +94,7 @@ class Normal(LocationScale, Distribution):
     _equations = fits.OwnEquations(LocationScale.names, fits.FIT_NORMAL, 4.0)
     _likelihood = Likelihood("normal", _kernels, LocationScale.names, cost=100.0)
 
-    @staticmethod
-    def _by_lmoments(first, second, _ratio):
-        return first, math.sqrt(math.pi) * second
+    _by_lmoments = staticmethod(lambda first, second, _ratio: (first, math.sqrt(math.pi) * second))
 
     def _shortfall(self, p, upper):
         z = self._of_z("ppf", p)
