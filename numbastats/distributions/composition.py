@@ -22,7 +22,7 @@ from numbastats._core.elementwise import deliver, total_of
 from numbastats._core.kinds import aligned, device_kind, has_labels, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps
-from numbastats.distributions.protocol import Distribution, in_double
+from numbastats.distributions.protocol import Distribution, in_double, scipy_methods
 
 __all__ = ["Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
 
@@ -224,17 +224,7 @@ def _scipy_class(d):
         low, high = map(float, d.support())
         stats.rv_continuous.__init__(self, a=low, b=high, name=d.family or "composed")
 
-    def stats_of(self, moments="mvsk"):
-        return d.mean(), d.var(), d.skewness() if "s" in moments else None, d.kurtosis() if "k" in moments else None
-
-    def rvs_of(self, size=None, random_state=None):
-        return d.rvs(size, rng=int.from_bytes(random_state.bytes(8), "little"), device="cpu")
-
-    def on_x(name):
-        return lambda self, x: getattr(d, name)(x)
-
-    methods: dict[str, Any] = {f"_{n}": on_x(n) for n in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
-    methods |= {"__init__": made, "_rvs": rvs_of, "_stats": stats_of, "_entropy": lambda self: d.entropy()}
+    methods = scipy_methods(lambda shapes: d) | {"__init__": made}
     methods |= {"__reduce__": lambda self: (_scipy_instance, (d,)), "__doc__": f"{d!r} for scipy.stats."}
     return type(f"numbastats_{d.family}", (stats.rv_continuous,), methods)
 
@@ -305,19 +295,24 @@ def _drawn(options, evaluate, *values):
 # -- transforms ---------------------------------------------------------------------------------------------------
 
 
-class _Transformed(_Composed):
-    """The distribution of a monotone function of X, `_forward`: `_back` is its inverse."""
+class _OfOne(_Composed):
+    """A function of one distribution without numbers."""
 
     names: ClassVar[tuple[str, ...]] = ("distribution",)
-    _map: Any = None  # of `maps`, with its inverse
-    _inverse: Any = None
-    _falls = False
 
     def __init__(self, distribution: Distribution):
         self._compose([distribution], "distribution")
 
     def __repr__(self) -> str:
         return f"{type(self).family}({self.params.distribution!r})"
+
+
+class _Transformed(_OfOne):
+    """The distribution of a monotone function of X, `_forward`: `_back` is its inverse."""
+
+    _map: Any = None  # of `maps`, with its inverse
+    _inverse: Any = None
+    _falls = False
 
     def _forward(self, z, at):
         return at(self._map, z)
@@ -445,16 +440,10 @@ def _linear(distribution, shift, factor):
 Distribution._linear = staticmethod(_linear)
 
 
-class _Abs(_Composed):
+class _Abs(_OfOne):
     """The distribution of abs(X)."""
 
-    names, family, _solves = ("distribution",), "abs", True
-
-    def __init__(self, distribution: Distribution):
-        self._compose([distribution], "distribution")
-
-    def __repr__(self) -> str:
-        return f"abs({self.params.distribution!r})"
+    family, _solves = "abs", True
 
     def _value(self, name, x, at):
         base = self.params.distribution

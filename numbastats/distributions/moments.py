@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 __all__ = [
+    "ByRawMoments",
     "by_quadrature",
     "from_raw_moments",
     "l_moments",
@@ -224,3 +225,13 @@ def from_raw_moments(d):
         if found[(1, *i)] < 0.1 * found[(0, *i)] ** 2:
             found[(slice(None), *i)] = by_quadrature(type(d)(*(float(s[i]) for s in shapes)), found[(0, *i)])
     return found
+
+
+class ByRawMoments:
+    """The moments of a family that has ``_raw(n)``."""
+
+    def _mean_var(self):
+        return from_raw_moments(self)[:2]
+
+    def _shape(self):
+        return from_raw_moments(self)[2:]

@@ -40,7 +40,7 @@ from numbastats.distributions.arguments import FitOptions, QuantileOptions, Tabl
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
-__all__ = ["Device", "Distribution", "in_double", "scipy_family"]
+__all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_double", "scipy_family", "scipy_methods"]
 
 _QUANTILES = ("ppf", "isf")
 _FEW = 100  # draws
@@ -79,6 +79,8 @@ class Distribution:
     _positive: ClassVar[tuple[str, ...]] = ("scale",)
     _scipy_shapes: ClassVar[tuple[str, ...]] = ()  # shape parameters of the standard form
     _kernels: ClassVar[Points | None] = None  # of the formulas of its family
+    _generator: ClassVar[tuple[Any, ...]] = ()  # in `random`, and its parameters, of draws of the standard form
+    _kinked: ClassVar[bool] = False  # whether the density is not smooth at loc
     _building_time: ClassVar[float] = 4e7  # nanoseconds that a table takes
     _known: ClassVar[tuple[str, ...]] = ()  # parameters that no fit estimates
     _takes_blocks: ClassVar[bool] = False  # whether `_evaluate` understands dask's arrays
@@ -94,6 +96,14 @@ class Distribution:
 
     # -- what a class defines -----------------------------------------------------------------------------------
     # Its functions of x are those of `_kernels`, or of `_at` and `_evaluate`
+
+    def __init_subclass__(cls) -> None:
+        """Of a class whose parameters end with loc and scale the others are shapes, all positive, where it says nothing else."""
+        super().__init_subclass__()
+        own = vars(cls)
+        if own.get("names", ())[-2:] == ("loc", "scale"):
+            shapes = cls.names[:-2]
+            cls._scipy_shapes, cls._positive = own.get("_scipy_shapes", shapes), own.get("_positive", (*shapes, "scale"))
 
     _mean_var: Callable[..., Any]  # of the standard form
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
@@ -613,7 +623,11 @@ class Distribution:
         return self._labelled(draws) if shape == self.batch_shape and like is None else draws
 
     def _draws(self, shape, options):
-        """Draws by inversion."""
+        """Draws by the generator of the family, else by inversion."""
+        if self._generator:
+            name, *values = self._generator
+            values = (getattr(self, value) if isinstance(value, str) else value for value in values)
+            return self._located(getattr(random, name)(*values, shape, **options), options)
         u = random.uniform(0.0, 1.0, shape, **options)
         by_kernel = self._kernels is not None and self._kernels.with_tails and not self.batch_shape
         if by_kernel and type(u) is np.ndarray and u.dtype == np.float64 and 0 < u.size <= _FEW:  # less than a call's checks
@@ -852,7 +866,7 @@ class Distribution:
 
     def _kink(self):
         """Where the density is not smooth, in units of x; None where it is."""
-        return None
+        return self.loc if self._kinked else None
 
     def _share(self, name, first, width, func):
         """Integral of a function of the quantiles over probabilities from `first` to first + width."""
@@ -1022,6 +1036,39 @@ class Distribution:
         )
 
 
+class LocationScale:
+    """What families without shapes have beside the protocol."""
+
+    names: ClassVar[tuple[str, ...]] = ("loc", "scale")
+    _moments: ClassVar[tuple[float, ...]]  # mean, variance, skewness and excess kurtosis of the standard form
+    _nats: ClassVar[float]  # its entropy
+    _set: Callable[..., None]
+
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(loc=loc, scale=scale)
+
+    def _mean_var(self):
+        return self._moments[:2]
+
+    def _shape(self):
+        return self._moments[2:]
+
+    def _entropy(self):
+        return self._nats
+
+
+class OneShape:
+    """What families with one shape of that name have beside the protocol."""
+
+    names: ClassVar[tuple[str, ...]] = ("shape", "loc", "scale")
+    _positive: ClassVar[tuple[str, ...]] = ("shape", "scale")
+    _scipy_shapes: ClassVar[tuple[str, ...]] = ("shape",)
+    _set: Callable[..., None]
+
+    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
+        self._set(shape=shape, loc=loc, scale=scale)
+
+
 class _Stretched:
     """Quantiles at first + width v for a vector v, in a last axis, for every element of `first` and `width`."""
 
@@ -1107,6 +1154,25 @@ def _params_type(name, names):
     return collections.namedtuple(f"{name}Params", names)
 
 
+def scipy_methods(standard, density="pdf"):
+    """What SciPy's classes call, by a function of the shapes that makes the distribution."""
+
+    def on_z(name):
+        return lambda self, z, *shapes: getattr(standard(shapes), name)(z)
+
+    def stats_of(self, *shapes, moments="mvsk"):
+        d = standard(shapes)
+        skewness, kurtosis = ((d.skewness() if "s" in moments else None), (d.kurtosis() if "k" in moments else None))
+        return d.mean(), d.var(), skewness, kurtosis
+
+    def rvs_of(self, *shapes, size=None, random_state=None):
+        return standard(shapes).rvs(size, rng=int.from_bytes(random_state.bytes(8), "little"), device="cpu")
+
+    names = (density, f"log{density}", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+    methods: dict[str, Any] = {f"_{name}": on_z(name) for name in names}
+    return methods | {"_rvs": rvs_of, "_stats": stats_of, "_entropy": lambda self, *shapes: standard(shapes).entropy()}
+
+
 @functools.cache
 def scipy_family(cls):
     """An instance of `rv_continuous` of a class, of counts one of `rv_discrete`."""
@@ -1120,17 +1186,6 @@ def scipy_family(cls):
         """The distribution of standard form; NaN for shapes outside the domain, as SciPy expects."""
         return cls(*cls._of_standard(*(np.where(allowed(None, *shapes), shape, math.nan) for shape in shapes)))
 
-    def on_z(name):
-        return lambda self, z, *shapes: getattr(standard(shapes), name)(z)
-
-    def stats_of(self, *shapes, moments="mvsk"):
-        d = standard(shapes)
-        skewness, kurtosis = ((d.skewness() if "s" in moments else None), (d.kurtosis() if "k" in moments else None))
-        return d.mean(), d.var(), skewness, kurtosis
-
-    def rvs_of(self, *shapes, size=None, random_state=None):
-        return standard(shapes).rvs(size, rng=int.from_bytes(random_state.bytes(8), "little"), device="cpu")
-
     def shape_info(self):  # what scipy.stats.fit asks for
         from scipy.stats._distn_infrastructure import _ShapeInfo
 
@@ -1138,12 +1193,9 @@ def scipy_family(cls):
         return [_ShapeInfo(name, False, (low, math.inf), (False, False)) for name, low in lowest.items()]
 
     base, density = (stats.rv_discrete, "pmf") if cls.is_discrete else (stats.rv_continuous, "pdf")
-    methods = {f"_{name}": on_z(name) for name in (density, f"log{density}", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
+    methods = scipy_methods(standard, density)
     methods |= {
         "_argcheck": allowed,
-        "_rvs": rvs_of,
-        "_stats": stats_of,
-        "_entropy": lambda self, *shapes: standard(shapes).entropy(),
         "_shape_info": shape_info,
         "_get_support": lambda self, *shapes: standard(shapes).support(),
         "__reduce__": lambda self: (scipy_family, (cls,)),

@@ -23,16 +23,8 @@ if TYPE_CHECKING:
     from numbastats.interop.scipy_stable import levy_stable
     from numbastats.interop.scipy_tables import to_scipy
 
-_LAZY = {
-    "gaussian_kde": "numbastats.interop.scipy_kde",
-    "genhyperbolic": "numbastats.interop.scipy_distributions",
-    "levy_stable": "numbastats.interop.scipy_stable",
-    "norm": "numbastats.interop.scipy_distributions",
-    "norminvgauss": "numbastats.interop.scipy_distributions",
-    "t": "numbastats.interop.scipy_distributions",
-    "to_scipy": "numbastats.interop.scipy_tables",
-    "truncnorm": "numbastats.interop.scipy_distributions",
-}
+_LAZY = {"gaussian_kde": "scipy_kde", "levy_stable": "scipy_stable", "to_scipy": "scipy_tables"}
+_LAZY |= dict.fromkeys(("genhyperbolic", "norm", "norminvgauss", "t", "truncnorm"), "scipy_distributions")
 
 __all__ = ["gaussian_kde", "genhyperbolic", "levy_stable", "norm", "norminvgauss", "t", "to_scipy", "truncnorm"]
 
@@ -42,7 +34,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name in _LAZY:
             with numbastats._importing():
-                return getattr(importlib.import_module(_LAZY[name]), name)
+                return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
         raise AttributeError(f"module 'numbastats.interop' has no attribute {name!r}")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Unpack, overload
+from collections.abc import Callable
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -38,6 +39,8 @@ from numbastats.stable.parameterisations import form_of, relocated
 
 __all__ = ["Param", "cdf", "convert", "isf", "logcdf", "loglik", "logpdf", "logsf", "pdf", "pdf_cdf", "ppf", "rvs", "score", "sf"]
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 def _at_points(name, x, alpha, beta, loc, scale, param="S0", method="auto", error=False, **options):
     """The common body of the functions of x; one name stands for each, but None for three of them."""
@@ -50,6 +53,11 @@ def _at_points(name, x, alpha, beta, loc, scale, param="S0", method="auto", erro
 def _inverse(upper, p, alpha, beta, loc, scale, param="S0", error=False, **options):
     """The common body of ppf and isf."""
     return quantiles(p, alpha, beta, loc, scale, upper, form_of(param), error, DEFAULTS | options)
+
+
+def _like(taker: F) -> Callable[[Callable[..., Any]], F]:
+    """Show and check options by `hands_on`; for type checkers the function has all signatures of the other one."""
+    return hands_on(taker)  # type: ignore[return-value]
 
 
 @overload
@@ -207,17 +215,7 @@ def logpdf(
     return _at_points("logpdf", x, alpha, beta, loc, scale, **options)
 
 
-@overload
-def cdf(x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]) -> float: ...
-@overload
-def cdf(
-    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
-) -> NDArray[Any]: ...
-@overload
-def cdf(
-    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
-) -> Any: ...
-@hands_on(pdf)
+@_like(pdf)
 def cdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any:
@@ -257,19 +255,7 @@ def cdf(
     return _at_points("cdf", x, alpha, beta, loc, scale, **options)
 
 
-@overload
-def logcdf(
-    x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]
-) -> float: ...
-@overload
-def logcdf(
-    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
-) -> NDArray[Any]: ...
-@overload
-def logcdf(
-    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
-) -> Any: ...
-@hands_on(pdf)
+@_like(logpdf)
 def logcdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:
@@ -309,17 +295,7 @@ def logcdf(
     return _at_points("logcdf", x, alpha, beta, loc, scale, **options)
 
 
-@overload
-def sf(x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]) -> float: ...
-@overload
-def sf(
-    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
-) -> NDArray[Any]: ...
-@overload
-def sf(
-    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
-) -> Any: ...
-@hands_on(pdf)
+@_like(pdf)
 def sf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any:
@@ -359,19 +335,7 @@ def sf(
     return _at_points("sf", x, alpha, beta, loc, scale, **options)
 
 
-@overload
-def logsf(
-    x: float, alpha: float, beta: float, loc: float = 0.0, scale: float = 1.0, **options: Unpack[NumberPoints]
-) -> float: ...
-@overload
-def logsf(
-    x: NDArray[Any], alpha: Plain, beta: Plain, loc: Plain = 0.0, scale: Plain = 1.0, **options: Unpack[ArrayPoints]
-) -> NDArray[Any]: ...
-@overload
-def logsf(
-    x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
-) -> Any: ...
-@hands_on(pdf)
+@_like(logpdf)
 def logsf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayPoints]
 ) -> Any:

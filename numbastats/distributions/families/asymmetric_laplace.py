@@ -136,9 +136,8 @@ class AsymmetricLaplace(Distribution):
     (0.2, np.float64(1.5))
     """
 
-    names, family = ("kappa", "loc", "scale"), "asymmetric_laplace"
-    aliases = ("laplace_asymmetric",)
-    _positive, _scipy_shapes = ("kappa", "scale"), ("kappa",)
+    names, family, aliases = ("kappa", "loc", "scale"), "asymmetric_laplace", ("laplace_asymmetric",)
+    _kinked = True
 
     _kernels = Points("asymmetric_laplace", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 10.0))
     _equations = fits.OwnEquations(("kappa", "loc", "scale"), fits.FIT_ASYMMETRIC_LAPLACE, 60.0, fixable=("kappa",))
@@ -159,6 +158,3 @@ class AsymmetricLaplace(Distribution):
     def _entropy(self):
         kappa = np.asarray(self.kappa)
         return 1.0 + np.log(kappa + 1.0 / kappa)
-
-    def _kink(self):
-        return self.loc

@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
@@ -124,7 +123,7 @@ class Beta(Distribution):
     """
 
     names, family = ("a", "b", "loc", "scale"), "beta"
-    _positive, _scipy_shapes = ("a", "b", "scale"), ("a", "b")
+    _generator = ("beta", "a", "b")
 
     _kernels = Points(
         "beta",
@@ -169,6 +168,3 @@ class Beta(Distribution):
         large = large + stirling(a) + stirling(b) - stirling(n)
         large = large + (a - 1.0) * stirling_fall(a) + (b - 1.0) * fall_b - (n - 2.0) * fall_n
         return np.where(b < 10.0, small, np.where(a < 10.0, mixed, large))
-
-    def _draws(self, shape, options):
-        return self._located(random.beta(self.a, self.b, shape, **options), options)

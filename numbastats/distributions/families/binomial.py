@@ -105,8 +105,7 @@ class Binomial(Counts):
     0.25
     """
 
-    names, family = ("n", "p"), "binomial"
-    aliases = ("binom",)
+    names, family, aliases = ("n", "p"), "binomial", ("binom",)
     _support_in_words = "0, 1, ..., n"
     _kernels = Masses("binomial", __name__, shapes=2, cost=dict(pmf=50.0, logpmf=40.0, cdf=200.0, sf=200.0, ppf=900.0, isf=900.0))
     _known = ("n",)

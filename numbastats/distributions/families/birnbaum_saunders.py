@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY, Normal
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.kernels.transformed import transformed
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import log, log1p
 
 __all__ = ["BirnbaumSaunders", "constants", "logpdf", "support"]
@@ -59,7 +58,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return (log(high / low) / 1.349 if attempt == 0 and high > low else sd / mean), 0.0, middle
 
 
-class BirnbaumSaunders(Distribution):
+class BirnbaumSaunders(OneShape, Distribution):
     """Birnbaum-Saunders (fatigue life) distribution: (sqrt(z) - 1/sqrt(z))/shape is normal, z = (x - loc)/scale.
 
     Parameters
@@ -90,15 +89,10 @@ class BirnbaumSaunders(Distribution):
     (np.float64(112500.0), 33090.0)
     """
 
-    names, family = ("shape", "loc", "scale"), "birnbaum_saunders"
-    aliases = ("fatiguelife",)
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family, aliases = "birnbaum_saunders", ("fatiguelife",)
 
     _kernels = Points("birnbaum_saunders", __name__, shapes=1, cost=Normal._kernels.cost | {"pdf": 12.0, "logpdf": 10.0})
     _likelihood = Likelihood("birnbaum_saunders", _kernels, ("shape", "scale"), shapes=1, starts=2, cost=250.0)
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     def _mean_var(self):
         square = np.square(self.shape)

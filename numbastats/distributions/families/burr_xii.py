@@ -13,7 +13,7 @@ from numbastats.distributions.families.exponential import Exponential, logcdf_by
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.kernels.transformed import transformed
-from numbastats.distributions.moments import from_raw_moments
+from numbastats.distributions.moments import ByRawMoments
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
@@ -80,7 +80,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return c, d, 0.0, middle * exp(-log(expm1(0.6931 / d)) / c)
 
 
-class BurrXII(Distribution):
+class BurrXII(ByRawMoments, Distribution):
     """Burr distribution of type XII (Singh-Maddala): P(X > x) = (1 + z^c)^-d, z = (x - loc)/scale.
 
     Parameters
@@ -112,9 +112,7 @@ class BurrXII(Distribution):
     (22992.63, 135977.62)
     """
 
-    names, family = ("c", "d", "loc", "scale"), "burr_xii"
-    aliases = ("burr12",)
-    _positive, _scipy_shapes = ("c", "d", "scale"), ("c", "d")
+    names, family, aliases = ("c", "d", "loc", "scale"), "burr_xii", ("burr12",)
 
     _kernels = Points("burr_xii", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 25.0))
     _likelihood = Likelihood("burr_xii", _kernels, ("c", "d", "scale"), shapes=2, starts=3, cost=350.0)
@@ -127,12 +125,6 @@ class BurrXII(Distribution):
 
         i, d = n / np.asarray(self.c), np.asarray(self.d)
         return np.where(d > i, d * beta(np.where(d > i, d - i, math.nan), 1.0 + i), np.where(d > 0.0, i - i + math.inf, math.nan))
-
-    def _mean_var(self):
-        return from_raw_moments(self)[:2]
-
-    def _shape(self):
-        return from_raw_moments(self)[2:]
 
     def _entropy(self):
         from scipy.special import psi

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-from numpy.typing import ArrayLike
-
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import WHERE_FIXED, Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import atan, log, log1p, sincospi
 
 __all__ = ["Cauchy", "constants", "logpdf", "support"]
@@ -62,7 +60,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return loc, max(0.5 * (high - low), 0.01 * sd)
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale, Distribution):
     """Cauchy distribution: density 1/(pi (1 + z^2)), z = (x - loc)/scale.
 
     Parameters
@@ -86,19 +84,8 @@ class Cauchy(Distribution):
     318309886184.0
     """
 
-    names, family = ("loc", "scale"), "cauchy"
+    family = "cauchy"
+    _moments, _nats = (math.nan, math.nan, math.nan, math.nan), math.log(4.0 * math.pi)
 
     _kernels = Points("cauchy", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("cauchy", _kernels, ("loc", "scale"), starts=4, every=WHERE_FIXED, cost=150.0)
-
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
-
-    def _mean_var(self):
-        return math.nan, math.nan
-
-    def _shape(self):
-        return math.nan, math.nan
-
-    def _entropy(self):
-        return math.log(4.0 * math.pi)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families import gamma
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -131,9 +130,8 @@ class ChiSquared(Distribution):
     5.991465
     """
 
-    names, family = ("df", "loc", "scale"), "chi_squared"
-    aliases = ("chi2",)
-    _positive, _scipy_shapes = ("df", "scale"), ("df",)
+    names, family, aliases = ("df", "loc", "scale"), "chi_squared", ("chi2",)
+    _generator = ("chisquare", "df")
 
     _kernels = Points("chi_squared", __name__, shapes=1, cost=gamma.Gamma._kernels.cost)
     _likelihood = Likelihood("chi_squared", _kernels, ("df",), shapes=1, cost=200.0)
@@ -149,6 +147,3 @@ class ChiSquared(Distribution):
 
     def _entropy(self):
         return gamma.Gamma(np.multiply(0.5, self.df))._entropy() + _LOG_2
-
-    def _draws(self, shape, options):
-        return self._located(random.chisquare(self.df, shape, **options), options)

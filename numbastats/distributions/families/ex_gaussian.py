@@ -132,9 +132,8 @@ class ExGaussian(Distribution):
     (0.5, 0.7121)
     """
 
-    names, family = ("K", "loc", "scale"), "ex_gaussian"
-    aliases = ("exponnorm",)
-    _positive, _scipy_shapes = ("K", "scale"), ("K",)
+    names, family, aliases = ("K", "loc", "scale"), "ex_gaussian", ("exponnorm",)
+    _kinked = True  # nearly, for a large K
 
     _kernels = Points("ex_gaussian", __name__, shapes=1, cost=dict(pdf=25.0, logpdf=20.0, ppf=600.0, isf=600.0))
     _likelihood = Likelihood("ex_gaussian", _kernels, ("K", "loc", "scale"), shapes=1, starts=3, cost=500.0)
@@ -148,11 +147,3 @@ class ExGaussian(Distribution):
     def _shape(self):
         share = np.square(self.K) / (1.0 + np.square(self.K))
         return 2.0 * share**1.5, 6.0 * share**2
-
-    def _entropy(self):
-        standard = type(self)(self.K)
-        wide = standard._with_axis()
-        return standard.expect(lambda z: -wide.logpdf(z))
-
-    def _kink(self):
-        return self.loc  # nearly, for a large K

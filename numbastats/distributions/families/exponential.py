@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line, no_constants
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
 __all__ = ["Exponential", "constants", "logcdf", "logcdf_by_log", "logpdf", "support"]
@@ -71,7 +68,7 @@ def guess(attempt, mean, sd, low, middle, high):
 settled = settled_at_least
 
 
-class Exponential(Distribution):
+class Exponential(LocationScale, Distribution):
     """Exponential distribution: P(X > x) = exp(-z), z = (x - loc)/scale.
 
     Parameters
@@ -95,31 +92,13 @@ class Exponential(Distribution):
     9.21034
     """
 
-    names, family = ("loc", "scale"), "exponential"
-    aliases = ("expon",)
+    family, aliases = "exponential", ("expon",)
+    _moments, _nats = (1.0, 1.0, 2.0, 6.0), 1.0
+    _generator = ("exponential", 1.0)
 
     _kernels = Points("exponential", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
     _likelihood = Likelihood("exponential", _kernels, ("scale",), closed=True, cost=50.0)
 
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
+    _by_lmoments = staticmethod(lambda first, _second, _ratio: (0.0, first))
 
-    @staticmethod
-    def _by_lmoments(first, _second, _ratio):
-        return 0.0, first
-
-    @staticmethod
-    def _by_moments(mean, _sd):
-        return 0.0, mean
-
-    def _mean_var(self):
-        return 1.0, 1.0
-
-    def _shape(self):
-        return 2.0, 6.0
-
-    def _entropy(self):
-        return 1.0
-
-    def _draws(self, shape, options):
-        return self._located(random.exponential(1.0, shape, **options), options)
+    _by_moments = staticmethod(lambda mean, _sd: (0.0, mean))

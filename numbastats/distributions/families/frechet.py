@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.gumbel import Gumbel
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.kernels.transformed import log_constants, log_image, log_preimage, transformed
-from numbastats.distributions.moments import from_raw_moments
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.moments import ByRawMoments
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import exp, log
 
 __all__ = ["Frechet", "constants", "logpdf", "support"]
@@ -42,7 +41,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return shape, 0.0, middle * exp(-0.3665 / shape)
 
 
-class Frechet(Distribution):
+class Frechet(ByRawMoments, OneShape, Distribution):
     """Frechet distribution of maxima: distribution function exp(-z^-shape), z = (x - loc)/scale.
 
     Parameters
@@ -73,27 +72,16 @@ class Frechet(Distribution):
     (126.3324, 126.3324)
     """
 
-    names, family = ("shape", "loc", "scale"), "frechet"
-    aliases = ("invweibull",)
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family, aliases = "frechet", ("invweibull",)
 
     _kernels = Points("frechet", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 18.0))
     _likelihood = Likelihood("frechet", _kernels, ("shape", "scale"), shapes=1, starts=2, cost=250.0)
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     def _raw(self, n):
         from scipy.special import gamma
 
         a = np.asarray(self.shape)
         return np.where(a > n, gamma(1.0 - n / a), np.where(a > 0.0, math.inf, math.nan))
-
-    def _mean_var(self):
-        return from_raw_moments(self)[:2]
-
-    def _shape(self):
-        return from_raw_moments(self)[2:]
 
     def _entropy(self):
         return 1.0 + np.euler_gamma * (1.0 + 1.0 / np.asarray(self.shape)) - np.log(self.shape)

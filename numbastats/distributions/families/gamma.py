@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.moments import stirling, stirling_fall
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import exp, log
 from numbastats.scalar.incomplete import (
     gamma_constants,
@@ -117,7 +115,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return mean * mean / (sd * sd), 0.0, sd * sd / mean
 
 
-class Gamma(Distribution):
+class Gamma(OneShape, Distribution):
     """Gamma distribution: density like z^(shape - 1) e^-z, z = (x - loc)/scale.
 
     Parameters
@@ -150,8 +148,8 @@ class Gamma(Distribution):
     (array([1.5, 6. ]), 0.049787)
     """
 
-    names, family = ("shape", "loc", "scale"), "gamma"
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family = "gamma"
+    _generator = ("gamma", "shape", 1.0)
 
     _kernels = Points(
         "gamma",
@@ -162,12 +160,7 @@ class Gamma(Distribution):
     _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_GAMMA, 15.0)
     _likelihood = Likelihood(*("gamma", _kernels, ("shape", "scale")), shapes=1, starts=2)
 
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
-
-    @staticmethod
-    def _by_moments(mean, sd):
-        return (mean / sd) ** 2, 0.0, sd * (sd / mean)
+    _by_moments = staticmethod(lambda mean, sd: ((mean / sd) ** 2, 0.0, sd * (sd / mean)))
 
     def _mean_var(self):
         return self.shape, self.shape
@@ -181,6 +174,3 @@ class Gamma(Distribution):
         a = np.asarray(self.shape)
         large = NORMAL_ENTROPY + 0.5 * (np.log(a) - 1.0 / a) + stirling(a) + (a - 1.0) * stirling_fall(a)
         return np.where(a < 10.0, a + gammaln(a) + (1.0 - a) * psi(a), large)
-
-    def _draws(self, shape, options):
-        return self._located(random.gamma(self.shape, 1.0, shape, **options), options)

@@ -9,7 +9,7 @@ import numbastats.distributions.families.gamma as gamma
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
-from numbastats.distributions.moments import from_raw_moments
+from numbastats.distributions.moments import ByRawMoments
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 from numbastats.scalar.special import digamma
@@ -116,7 +116,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return (1.0, weibull, 0.0, 1.1 * mean) if attempt == 1 else (4.0, 0.5 * weibull, 0.0, middle * exp(-2.6 / weibull))
 
 
-class GeneralizedGamma(Distribution):
+class GeneralizedGamma(ByRawMoments, Distribution):
     """Generalised gamma distribution: density like z^(a c - 1) e^(-z^c), z = (x - loc)/scale; z^c is gamma distributed.
 
     Parameters
@@ -151,9 +151,7 @@ class GeneralizedGamma(Distribution):
     (0.03881263, 0.03881263)
     """
 
-    names, family = ("a", "c", "loc", "scale"), "generalized_gamma"
-    aliases = ("gengamma",)
-    _positive, _scipy_shapes = ("a", "c", "scale"), ("a", "c")
+    names, family, aliases = ("a", "c", "loc", "scale"), "generalized_gamma", ("gengamma",)
 
     _kernels = Points("generalized_gamma", __name__, shapes=2, cost={k: v + 20.0 for k, v in gamma.Gamma._kernels.cost.items()})
     _likelihood = Likelihood("generalized_gamma", _kernels, ("a", "c", "scale"), shapes=2, starts=3)
@@ -165,12 +163,6 @@ class GeneralizedGamma(Distribution):
         from scipy.special import poch
 
         return poch(self.a, n / np.asarray(self.c))
-
-    def _mean_var(self):
-        return from_raw_moments(self)[:2]
-
-    def _shape(self):
-        return from_raw_moments(self)[2:]
 
     def _entropy(self):
         from scipy.special import psi

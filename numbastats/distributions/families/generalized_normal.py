@@ -98,9 +98,8 @@ class GeneralizedNormal(Distribution):
     (0.00336897, 0.00336897)
     """
 
-    names, family = ("beta", "loc", "scale"), "generalized_normal"
-    aliases = ("gennorm",)
-    _positive, _scipy_shapes = ("beta", "scale"), ("beta",)
+    names, family, aliases = ("beta", "loc", "scale"), "generalized_normal", ("gennorm",)
+    _kinked = True
 
     _kernels = Points("generalized_normal", __name__, shapes=1, cost={**Gamma._kernels.cost, "pdf": 20.0, "logpdf": 15.0})
     _likelihood = Likelihood("generalized_normal", _kernels, ("beta", "loc", "scale"), shapes=1, starts=3, cost=400.0)
@@ -126,6 +125,3 @@ class GeneralizedNormal(Distribution):
 
         i = 1.0 / np.asarray(self.beta)
         return i + _LOG_2 + gammaln(1.0 + i)
-
-    def _kink(self):
-        return self.loc

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gumbel as gumbel
 from numbastats._core.kernel import device_function
@@ -13,7 +12,7 @@ from numbastats.distributions.families.gpd import expanded, reduced, reduced_by_
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.moments import by_quadrature
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import exp, log, log1p
 
 __all__ = ["GEV", "constants", "logpdf", "support"]
@@ -85,7 +84,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return shape, mean - 0.45 * sd, 0.78 * sd
 
 
-class GEV(Distribution):
+class GEV(OneShape, Distribution):
     """Generalised extreme value distribution: distribution function exp(-(1 + shape z)^(-1/shape)), z = (x - loc)/scale.
 
     Parameters
@@ -119,18 +118,14 @@ class GEV(Distribution):
     86.7278
     """
 
-    names, family = ("shape", "loc", "scale"), "gev"
-    aliases = ("genextreme",)
+    family, aliases = "gev", ("genextreme",)
     _support_in_words = "from -1/shape, or to it; all numbers at 0"
-    _scipy_shapes = ("shape",)
+    _positive = ("scale",)
 
     _kernels = Points("gev", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 20.0))
     _likelihood = Likelihood(
-        "gev", _kernels, ("shape", "loc", "scale"), shapes=1, real=(True,), below=(-0.5,), above=(100.0,), starts=4, cost=400.0
+        "gev", _kernels, OneShape.names, shapes=1, real=(True,), below=(-0.5,), above=(100.0,), starts=4, cost=400.0
     )
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     @staticmethod
     def _by_lmoments(first, second, ratio):

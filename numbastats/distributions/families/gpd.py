@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
 __all__ = ["GPD", "constants", "expanded", "guess", "logpdf", "reduced", "reduced_by_shape", "support"]
@@ -103,7 +102,7 @@ def guess(attempt, mean, sd, low, middle, high):
 settled = settled_at_least
 
 
-class GPD(Distribution):
+class GPD(OneShape, Distribution):
     """Generalised Pareto distribution: P(X > x) = (1 + shape z)^(-1/shape), z = (x - loc)/scale.
 
     Parameters
@@ -136,10 +135,9 @@ class GPD(Distribution):
     (82.916, 38.75)
     """
 
-    names, family = ("shape", "loc", "scale"), "gpd"
-    aliases = ("genpareto",)
+    family, aliases = "gpd", ("genpareto",)
     _support_in_words = "0 to ∞, or to -1/shape"
-    _scipy_shapes = ("shape",)
+    _positive = ("scale",)
 
     _kernels = Points("gpd", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood(
@@ -155,12 +153,7 @@ class GPD(Distribution):
         cost=250.0,
     )
 
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
-
-    @staticmethod
-    def _by_lmoments(first, second, _ratio):
-        return 2.0 - first / second, 0.0, first * (first / second - 1.0)
+    _by_lmoments = staticmethod(lambda first, second, _ratio: (2.0 - first / second, 0.0, first * (first / second - 1.0)))
 
     def _mean_var(self):
         a = np.asarray(self.shape)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 
 __all__ = ["Gumbel", "cdf", "constants", "guess", "logcdf", "logpdf", "logsf", "score", "sf", "support"]
@@ -73,7 +71,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return mean - 0.45 * sd, 0.78 * sd
 
 
-class Gumbel(Distribution):
+class Gumbel(LocationScale, Distribution):
     """Gumbel distribution of maxima: distribution function exp(-exp(-z)), z = (x - loc)/scale.
 
     Parameters
@@ -98,28 +96,14 @@ class Gumbel(Distribution):
     53.0007
     """
 
-    names, family = ("loc", "scale"), "gumbel"
-    aliases = ("gumbel_r",)
+    family, aliases = "gumbel", ("gumbel_r",)
+    _moments, _nats = (np.euler_gamma, math.pi**2 / 6.0, _SKEWNESS, 2.4), np.euler_gamma + 1.0
+    _generator = ("gumbel", 0.0, 1.0)
 
     _kernels = Points("gumbel", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("gumbel", _kernels, ("loc", "scale"), starts=2, cost=150.0)
-
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
 
     @staticmethod
     def _by_lmoments(first, second, _ratio):
         scale = second / math.log(2.0)
         return first - np.euler_gamma * scale, scale
-
-    def _mean_var(self):
-        return np.euler_gamma, math.pi**2 / 6.0
-
-    def _shape(self):
-        return _SKEWNESS, 2.4
-
-    def _entropy(self):
-        return np.euler_gamma + 1.0
-
-    def _draws(self, shape, options):
-        return self._located(random.gumbel(0.0, 1.0, shape, **options), options)

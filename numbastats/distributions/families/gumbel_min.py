@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
 import numbastats.distributions.families.gumbel as gumbel
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, whole_line
 from numbastats.distributions.kernels.transformed import no_base, transformed
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 
 __all__ = ["GumbelMin", "constants", "logpdf", "support"]
 
@@ -40,7 +38,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return -loc, scale
 
 
-class GumbelMin(Distribution):
+class GumbelMin(LocationScale, Distribution):
     """Gumbel distribution of minima: P(X > x) = exp(-exp(z)), z = (x - loc)/scale; that of log X for X of a Weibull distribution.
 
     Parameters
@@ -64,27 +62,14 @@ class GumbelMin(Distribution):
     6.9993
     """
 
-    names, family = ("loc", "scale"), "gumbel_min"
-    aliases = ("gumbel_l",)
+    family, aliases = "gumbel_min", ("gumbel_l",)
+    _moments = tuple(m if i % 2 else -m for i, m in enumerate(gumbel.Gumbel._moments))  # mean and skewness turn their signs
+    _nats = gumbel.Gumbel._nats
 
     _kernels = Points("gumbel_min", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("gumbel_min", _kernels, ("loc", "scale"), starts=2, cost=150.0)
-
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
 
     @staticmethod
     def _by_lmoments(first, second, ratio):
         loc, scale = gumbel.Gumbel._by_lmoments(-first, second, -ratio)
         return -loc, scale
-
-    def _mean_var(self):
-        mean, var = gumbel.Gumbel()._mean_var()
-        return -mean, var
-
-    def _shape(self):
-        skewness, kurtosis = gumbel.Gumbel()._shape()
-        return -skewness, kurtosis
-
-    def _entropy(self):
-        return gumbel.Gumbel()._entropy()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
-from numpy.typing import ArrayLike
-
 import numbastats.distributions.families.normal as normal
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import Points, half_line, no_constants
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import log, log1p
 from numbastats.scalar.normal import erfinv
 from numbastats.scalar.special import erf
@@ -20,6 +18,7 @@ __all__ = ["HalfNormal", "constants", "logpdf", "support"]
 _LOG_2 = math.log(2.0)
 _SQRT_2 = math.sqrt(2.0)
 _SQRT_HALF = math.sqrt(0.5)
+_REST = math.pi - 2.0
 
 constants, support = no_constants, half_line
 
@@ -72,7 +71,7 @@ def guess(attempt, mean, sd, low, middle, high):
 settled = settled_at_least
 
 
-class HalfNormal(Distribution):
+class HalfNormal(LocationScale, Distribution):
     """Half-normal distribution: that of |Z| for a normal Z; density like exp(-z^2/2) for z = (x - loc)/scale > 0.
 
     Parameters
@@ -96,21 +95,10 @@ class HalfNormal(Distribution):
     3.919928
     """
 
-    names, family = ("loc", "scale"), "half_normal"
-    aliases = ("halfnorm",)
+    family, aliases = "half_normal", ("halfnorm",)
+    _moments = (math.sqrt(2.0 / math.pi), 1.0 - 2.0 / math.pi)
+    _moments += (math.sqrt(2.0) * (4.0 - math.pi) / _REST**1.5, 8.0 * (math.pi - 3.0) / _REST**2)
+    _nats = normal.NORMAL_ENTROPY - _LOG_2
 
     _kernels = Points("half_normal", __name__, shapes=0, cost=normal.Normal._kernels.cost)
     _likelihood = Likelihood("half_normal", _kernels, ("scale",), closed=True, cost=60.0)
-
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
-
-    def _mean_var(self):
-        return math.sqrt(2.0 / math.pi), 1.0 - 2.0 / math.pi
-
-    def _shape(self):
-        rest = math.pi - 2.0
-        return math.sqrt(2.0) * (4.0 - math.pi) / rest**1.5, 8.0 * (math.pi - 3.0) / rest**2
-
-    def _entropy(self):
-        return normal.NORMAL_ENTROPY - _LOG_2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gamma as gamma
 import numbastats.random as random
@@ -14,7 +13,7 @@ from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.maps import POWER
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.kernels.transformed import transformed
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import log
 
 __all__ = ["InverseGamma", "constants", "logpdf", "support"]
@@ -57,7 +56,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return shape, 0.0, middle * shape
 
 
-class InverseGamma(Distribution):
+class InverseGamma(OneShape, Distribution):
     """Inverse gamma distribution: density like z^(-shape - 1) e^(-1/z), z = (x - loc)/scale; 1/z is gamma distributed.
 
     Parameters
@@ -85,15 +84,10 @@ class InverseGamma(Distribution):
     (1.0, 0.00114848)
     """
 
-    names, family = ("shape", "loc", "scale"), "inverse_gamma"
-    aliases = ("invgamma",)
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family, aliases = "inverse_gamma", ("invgamma",)
 
     _kernels = Points("inverse_gamma", __name__, shapes=1, cost=gamma.Gamma._kernels.cost)
     _likelihood = Likelihood("inverse_gamma", _kernels, ("shape", "scale"), shapes=1, starts=2)
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     def _mean_var(self):
         a = np.asarray(self.shape)

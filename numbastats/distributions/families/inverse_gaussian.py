@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
@@ -151,8 +150,8 @@ class InverseGaussian(Distribution):
     (1.0, 0.5, 0.627698)
     """
 
-    names, family = ("mean", "shape", "loc"), "inverse_gaussian"
-    aliases = ("invgauss", "wald")
+    names, family, aliases = ("mean", "shape", "loc"), "inverse_gaussian", ("invgauss", "wald")
+    _generator = ("wald", "_mu", 1.0)
     _positive, _scipy_shapes = ("mean", "shape"), ("mu",)
 
     _kernels = Points(
@@ -197,9 +196,7 @@ class InverseGaussian(Distribution):
         """Mean."""
         return self._batch(np.add(self.loc, self.params.mean))
 
-    @staticmethod
-    def _by_moments(mean, sd):
-        return mean, mean * (mean / sd) ** 2, 0.0
+    _by_moments = staticmethod(lambda mean, sd: (mean, mean * (mean / sd) ** 2, 0.0))
 
     def _mean_var(self):
         return self._mu, self._mu**3
@@ -218,9 +215,6 @@ class InverseGaussian(Distribution):
             0.5 / k - 0.5 * r * r / y,
             1.5 / y + 0.5 * k * (np.divide(1.0, m) ** 2 - np.divide(1.0, y) ** 2),
         )
-
-    def _draws(self, shape, options):
-        return self._located(random.wald(self._mu, 1.0, shape, **options), options)
 
 
 def _mean_log(mu):

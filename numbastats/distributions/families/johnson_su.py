@@ -97,9 +97,8 @@ class JohnsonSU(Distribution):
     (-0.032147, -0.999)
     """
 
-    names, family = ("a", "b", "loc", "scale"), "johnson_su"
-    aliases = ("johnsonsu",)
-    _positive, _scipy_shapes = ("b", "scale"), ("a", "b")
+    names, family, aliases = ("a", "b", "loc", "scale"), "johnson_su", ("johnsonsu",)
+    _positive = ("b", "scale")
 
     _kernels = Points("johnson_su", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 20.0))
     _likelihood = Likelihood(

@@ -10,7 +10,7 @@ from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, unit_interval
 from numbastats.distributions.kernels.transformed import transformed
-from numbastats.distributions.moments import from_raw_moments
+from numbastats.distributions.moments import ByRawMoments
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log
 
@@ -68,7 +68,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return (mean / (1.0 - mean), 1.0, 0.0, 1.0) if attempt == 0 else (2.0, 2.0, 0.0, 1.0)
 
 
-class Kumaraswamy(Distribution):
+class Kumaraswamy(ByRawMoments, Distribution):
     """Kumaraswamy distribution: P(X > x) = (1 - z^a)^b for z = (x - loc)/scale between 0 and 1.
 
     Parameters
@@ -102,7 +102,6 @@ class Kumaraswamy(Distribution):
     """
 
     names, family = ("a", "b", "loc", "scale"), "kumaraswamy"
-    _positive, _scipy_shapes = ("a", "b", "scale"), ("a", "b")
 
     _kernels = Points("kumaraswamy", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 20.0))
     _likelihood = Likelihood("kumaraswamy", _kernels, ("a", "b"), shapes=2, starts=2)
@@ -114,12 +113,6 @@ class Kumaraswamy(Distribution):
         from scipy.special import beta
 
         return self.b * beta(1.0 + n / np.asarray(self.a), self.b)
-
-    def _mean_var(self):
-        return from_raw_moments(self)[:2]
-
-    def _shape(self):
-        return from_raw_moments(self)[2:]
 
     def _entropy(self):
         from scipy.special import psi

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
-from numpy.typing import ArrayLike
-
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import exp, log, log1p
 
 __all__ = ["Laplace", "constants", "logpdf", "support"]
@@ -56,7 +53,7 @@ def settled(loc, least, median, most):
     return (loc if loc == loc else median), math.nan
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale, Distribution):
     """Laplace distribution: density exp(-|z|)/2, z = (x - loc)/scale.
 
     Parameters
@@ -80,25 +77,10 @@ class Laplace(Distribution):
     -3.60517
     """
 
-    names, family = ("loc", "scale"), "laplace"
+    family = "laplace"
+    _moments, _nats = (0.0, 2.0, 0.0, 3.0), 1.0 + _LOG_2
+    _kinked = True
+    _generator = ("laplace", 0.0, 1.0)
 
     _kernels = Points("laplace", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
     _likelihood = Likelihood("laplace", _kernels, ("loc", "scale"), kink=1.0, cost=50.0)
-
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
-
-    def _mean_var(self):
-        return 0.0, 2.0
-
-    def _shape(self):
-        return 0.0, 3.0
-
-    def _entropy(self):
-        return 1.0 + _LOG_2
-
-    def _kink(self):
-        return self.loc
-
-    def _draws(self, shape, options):
-        return self._located(random.laplace(0.0, 1.0, shape, **options), options)

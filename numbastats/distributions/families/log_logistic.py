@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.logistic import Logistic
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.kernels.transformed import log_constants, log_image, log_preimage, transformed
-from numbastats.distributions.moments import from_raw_moments
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.moments import ByRawMoments
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import exp, log, log1p, tanh
 
 __all__ = ["LogLogistic", "constants", "logpdf", "support"]
@@ -43,7 +42,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return (2.1972 / log(high / low) if attempt == 0 and high > low else 1.0 + 1.8 * mean / sd), 0.0, middle
 
 
-class LogLogistic(Distribution):
+class LogLogistic(ByRawMoments, OneShape, Distribution):
     """Log-logistic distribution: P(X > x) = 1/(1 + z^shape), z = (x - loc)/scale.
 
     Parameters
@@ -71,25 +70,14 @@ class LogLogistic(Distribution):
     (24.184, 0.000999)
     """
 
-    names, family = ("shape", "loc", "scale"), "log_logistic"
-    aliases = ("fisk", "loglogistic")
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family, aliases = "log_logistic", ("fisk", "loglogistic")
 
     _kernels = Points("log_logistic", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 16.0))
     _likelihood = Likelihood("log_logistic", _kernels, ("shape", "scale"), shapes=1, starts=2, cost=250.0)
 
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
-
     def _raw(self, n):
         a = np.asarray(self.shape)
         return np.where(a > n, 1.0 / np.sinc(n / np.where(a > n, a, math.nan)), np.where(a > 0.0, math.inf, math.nan))
-
-    def _mean_var(self):
-        return from_raw_moments(self)[:2]
-
-    def _shape(self):
-        return from_raw_moments(self)[2:]
 
     def _entropy(self):
         return 2.0 - np.log(self.shape)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
-from numpy.typing import ArrayLike
-
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, whole_line
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import exp, log, log1p, tanh
 
 __all__ = ["Logistic", "cdf", "constants", "logcdf", "logpdf", "support"]
@@ -51,7 +48,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return middle, 0.55 * sd if attempt == 1 or high <= low else 0.4551 * (high - low)
 
 
-class Logistic(Distribution):
+class Logistic(LocationScale, Distribution):
     """Logistic distribution: distribution function 1/(1 + exp(-z)), z = (x - loc)/scale.
 
     Parameters
@@ -75,26 +72,11 @@ class Logistic(Distribution):
     '3.7200759760e-44'
     """
 
-    names, family = ("loc", "scale"), "logistic"
+    family = "logistic"
+    _moments, _nats = (0.0, math.pi**2 / 3.0, 0.0, 1.2), 2.0
+    _generator = ("logistic", 0.0, 1.0)
 
     _kernels = Points("logistic", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 10.0))
     _likelihood = Likelihood("logistic", _kernels, ("loc", "scale"), starts=2, cost=150.0)
 
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
-
-    @staticmethod
-    def _by_lmoments(first, second, _ratio):
-        return first, second
-
-    def _mean_var(self):
-        return 0.0, math.pi**2 / 3.0
-
-    def _shape(self):
-        return 0.0, 1.2
-
-    def _entropy(self):
-        return 2.0
-
-    def _draws(self, shape, options):
-        return self._located(random.logistic(0.0, 1.0, shape, **options), options)
+    _by_lmoments = staticmethod(lambda first, second, _ratio: (first, second))

@@ -104,9 +104,7 @@ class Lognormal(Distribution):
     2.0
     """
 
-    names, family = ("sigma", "loc", "scale"), "lognormal"
-    aliases = ("lognorm",)
-    _positive, _scipy_shapes = ("sigma", "scale"), ("sigma",)
+    names, family, aliases = ("sigma", "loc", "scale"), "lognormal", ("lognorm",)
 
     _kernels = Points("lognormal", __name__, shapes=1, cost=dict(pdf=10.0, logpdf=8.0, ppf=10.0, isf=10.0))
     _equations = fits.OwnEquations(("sigma", "scale"), fits.FIT_LOGNORMAL, 6.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gpd as gpd
 from numbastats._core.kernel import device_function
@@ -11,7 +10,7 @@ from numbastats.distributions.families.exponential import Exponential
 from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.kernels.transformed import log_constants, transformed
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import expm1, log1p
 
 __all__ = ["Lomax", "constants", "logpdf", "support"]
@@ -51,7 +50,7 @@ def guess(attempt, mean, sd, low, middle, high):
 settled = settled_at_least
 
 
-class Lomax(Distribution):
+class Lomax(OneShape, Distribution):
     """Lomax distribution, a Pareto distribution from 0 on: P(X > x) = (1 + z)^-shape, z = (x - loc)/scale.
 
     Parameters
@@ -78,14 +77,10 @@ class Lomax(Distribution):
     (0.00316228, 0.00316228)
     """
 
-    names, family = ("shape", "loc", "scale"), "lomax"
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family = "lomax"
 
     _kernels = Points("lomax", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("lomax", _kernels, ("shape", "scale"), shapes=1, starts=3, closed=True, cost=200.0)
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     def _mean_var(self):
         a = np.asarray(self.shape)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
@@ -16,10 +15,12 @@ from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.maps import POWER
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.kernels.transformed import half_square, root_of_double, transformed
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import log
 
 __all__ = ["Maxwell", "constants", "logpdf", "support"]
+
+_REST = 3.0 * math.pi - 8.0
 
 _LOG_2 = math.log(2.0)
 _LOG_FACTOR = 0.5 * math.log(2.0 / math.pi)
@@ -53,7 +54,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return 0.0, 0.63 * mean
 
 
-class Maxwell(Distribution):
+class Maxwell(LocationScale, Distribution):
     """Maxwell distribution: density like z^2 exp(-z^2/2), z = (x - loc)/scale.
 
     Parameters
@@ -78,23 +79,13 @@ class Maxwell(Distribution):
     478.731
     """
 
-    names, family = ("loc", "scale"), "maxwell"
+    family = "maxwell"
+    _moments = (2.0 * math.sqrt(2.0 / math.pi), 3.0 - 8.0 / math.pi, 2.0 * math.sqrt(2.0) * (16.0 - 5.0 * math.pi) / _REST**1.5)
+    _moments += ((160.0 * math.pi - 12.0 * math.pi**2 - 384.0) / _REST**2,)
+    _nats = np.euler_gamma + 0.5 * math.log(2.0 * math.pi) - 0.5
 
     _kernels = Points("maxwell", __name__, shapes=0, cost={**Gamma._kernels.cost, "pdf": 10.0, "logpdf": 8.0})
     _likelihood = Likelihood("maxwell", _kernels, ("scale",), cost=100.0)
-
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
-
-    def _mean_var(self):
-        return 2.0 * math.sqrt(2.0 / math.pi), 3.0 - 8.0 / math.pi
-
-    def _shape(self):
-        rest = 3.0 * math.pi - 8.0
-        return 2.0 * math.sqrt(2.0) * (16.0 - 5.0 * math.pi) / rest**1.5, (160.0 * math.pi - 12.0 * math.pi**2 - 384.0) / rest**2
-
-    def _entropy(self):
-        return np.euler_gamma + 0.5 * math.log(2.0 * math.pi) - 0.5
 
     def _draws(self, shape, options):
         y = random.gamma(1.5, 2.0, shape, **options)

@@ -104,8 +104,7 @@ class NegativeBinomial(Counts):
     (7.5, 0.16, 8.0)
     """
 
-    names, family = ("mean", "size"), "negative_binomial"
-    aliases = ("nbinom",)
+    names, family, aliases = ("mean", "size"), "negative_binomial", ("nbinom",)
     _positive = names
     _kernels = Masses(
         "negative_binomial", __name__, shapes=2, cost=dict(pmf=80.0, logpmf=70.0, cdf=200.0, sf=200.0, ppf=900.0, isf=900.0)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, no_constants, whole_line
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.special import log_ndtr, ndtr
@@ -61,7 +60,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return mean, sd
 
 
-class Normal(Distribution):
+class Normal(LocationScale, Distribution):
     """Normal distribution.
 
     Parameters
@@ -86,30 +85,16 @@ class Normal(Distribution):
     (Normal(loc=10.0, scale=2.0), 0.5, -1254.831361)
     """
 
-    names, family = ("loc", "scale"), "normal"
-    aliases = ("norm", "gaussian")
+    family, aliases = "normal", ("norm", "gaussian")
+    _moments, _nats = (0.0, 1.0, 0.0, 0.0), NORMAL_ENTROPY
 
     _kernels = Points(
         "normal", __name__, shapes=0, cost=dict(pdf=4.0, logpdf=2.0, cdf=18.0, sf=18.0, logcdf=20.0, logsf=20.0, ppf=6.0, isf=6.0)
     )
-    _equations = fits.OwnEquations(names, fits.FIT_NORMAL, 4.0)
-    _likelihood = Likelihood("normal", _kernels, names, cost=100.0)
+    _equations = fits.OwnEquations(LocationScale.names, fits.FIT_NORMAL, 4.0)
+    _likelihood = Likelihood("normal", _kernels, LocationScale.names, cost=100.0)
 
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
-
-    @staticmethod
-    def _by_lmoments(first, second, _ratio):
-        return first, math.sqrt(math.pi) * second
-
-    def _mean_var(self):
-        return 0.0, 1.0
-
-    def _shape(self):
-        return 0.0, 0.0
-
-    def _entropy(self):
-        return NORMAL_ENTROPY
+    _by_lmoments = staticmethod(lambda first, second, _ratio: (first, math.sqrt(math.pi) * second))
 
     def _shortfall(self, p, upper):
         z = self._of_z("ppf", p)

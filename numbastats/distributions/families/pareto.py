@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.exponential import Exponential
@@ -13,7 +12,7 @@ from numbastats.distributions.families.gpd import GPD
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.kernels.transformed import log_constants, log_image, log_preimage, transformed
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import log
 
 __all__ = ["Pareto", "constants", "logpdf", "support"]
@@ -49,7 +48,7 @@ def settled(loc, least, median, most):
     return math.nan, abs(least - loc)
 
 
-class Pareto(Distribution):
+class Pareto(OneShape, Distribution):
     """Pareto distribution: P(X > x) = z^-shape for z > 1, z = (x - loc)/scale.
 
     Parameters
@@ -77,14 +76,10 @@ class Pareto(Distribution):
     (16666.67, 63095.73)
     """
 
-    names, family = ("shape", "loc", "scale"), "pareto"
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family = "pareto"
 
     _kernels = Points("pareto", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("pareto", _kernels, ("shape", "scale"), shapes=1, cost=60.0)
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     def _mean_var(self):
         a = np.asarray(self.shape)

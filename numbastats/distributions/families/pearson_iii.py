@@ -163,23 +163,14 @@ class PearsonIII(Distribution):
     array([1.95472, 2.32635, 2.68572])
     """
 
-    names, family = ("skew", "loc", "scale"), "pearson_iii"
-    aliases = ("pearson3",)
-    _scipy_shapes = ("skew",)
+    names, family, aliases = ("skew", "loc", "scale"), "pearson_iii", ("pearson3",)
+    _positive = ("scale",)
 
     _kernels = Points(
         "pearson_iii", __name__, shapes=1, cost=dict(pdf=20.0, logpdf=15.0, cdf=120.0, sf=120.0, ppf=1500.0, isf=1500.0)
     )
     _likelihood = Likelihood(
-        "pearson_iii",
-        _kernels,
-        ("skew", "loc", "scale"),
-        shapes=1,
-        real=(True,),
-        below=(-2.0,),
-        above=(2.0,),
-        starts=3,
-        cost=400.0,
+        "pearson_iii", _kernels, names, shapes=1, real=(True,), below=(-2.0,), above=(2.0,), starts=3, cost=400.0
     )
 
     def __init__(self, skew: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

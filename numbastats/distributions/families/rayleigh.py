@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.exponential import Exponential, logcdf_by_log
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
 from numbastats.distributions.kernels.transformed import half_square, no_base, root_of_double, transformed
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 from numbastats.scalar.elementary import log
 
 __all__ = ["Rayleigh", "constants", "logpdf", "support"]
 
 _LOG_2 = math.log(2.0)
+_REST = 4.0 - math.pi
 
 constants, support = no_base, half_line
 cdf, sf, _, logsf, ppf, isf = transformed(Exponential, half_square, root_of_double)
@@ -43,7 +43,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return 0.0, 0.8 * mean
 
 
-class Rayleigh(Distribution):
+class Rayleigh(LocationScale, Distribution):
     """Rayleigh distribution: P(X > x) = exp(-z^2/2), z = (x - loc)/scale.
 
     Parameters
@@ -69,20 +69,10 @@ class Rayleigh(Distribution):
     6.069709
     """
 
-    names, family = ("loc", "scale"), "rayleigh"
+    family = "rayleigh"
+    _moments = (math.sqrt(0.5 * math.pi), 2.0 - 0.5 * math.pi, 2.0 * math.sqrt(math.pi) * (math.pi - 3.0) / _REST**1.5)
+    _moments += (-(6.0 * math.pi * (math.pi - 4.0) + 16.0) / _REST**2,)
+    _nats = 1.0 - 0.5 * _LOG_2 + 0.5 * np.euler_gamma
 
     _kernels = Points("rayleigh", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 8.0))
     _likelihood = Likelihood("rayleigh", _kernels, ("scale",), cost=100.0)
-
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
-
-    def _mean_var(self):
-        return math.sqrt(0.5 * math.pi), 2.0 - 0.5 * math.pi
-
-    def _shape(self):
-        rest = 4.0 - math.pi
-        return 2.0 * math.sqrt(math.pi) * (math.pi - 3.0) / rest**1.5, -(6.0 * math.pi * (math.pi - 4.0) + 16.0) / rest**2
-
-    def _entropy(self):
-        return 1.0 - 0.5 * _LOG_2 + 0.5 * np.euler_gamma

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.normal as normal
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import ALWAYS, Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.quadrature import legendre
 from numbastats.scalar.special import erf, log_ndtr, log_ndtr_ratio, ndtr
@@ -110,7 +109,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return shape, mean - scale * shift, scale
 
 
-class SkewNormal(Distribution):
+class SkewNormal(OneShape, Distribution):
     """Skew-normal distribution: density 2 phi(z) Phi(shape z), z = (x - loc)/scale.
 
     Parameters
@@ -144,9 +143,9 @@ class SkewNormal(Distribution):
     ('3.048404e-37', 0.784427)
     """
 
-    names, family = ("shape", "loc", "scale"), "skew_normal"
-    aliases = ("skewnorm",)
-    _scipy_shapes = ("shape",)
+    family, aliases = "skew_normal", ("skewnorm",)
+    _positive = ("scale",)
+    _kinked = True  # nearly, for a large shape
 
     _kernels = Points(
         "skew_normal", __name__, shapes=1, cost=dict(pdf=15.0, logpdf=12.0, cdf=300.0, sf=300.0, ppf=2500.0, isf=2500.0)
@@ -163,9 +162,6 @@ class SkewNormal(Distribution):
         every=ALWAYS,
         cost=400.0,
     )
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     def _mean_var(self):
         mean = math.sqrt(2.0 / math.pi) * self.shape / np.hypot(1.0, self.shape)
@@ -184,6 +180,3 @@ class SkewNormal(Distribution):
         value = log_phi(shape / unit * t)
         mean = 0.1 * np.sum(np.exp(-0.5 * (t / unit) ** 2 - normal.LOG_SQRT_2PI + value) * value / unit, axis=-1)
         return normal.NORMAL_ENTROPY - _LOG_2 - mean
-
-    def _kink(self):
-        return self.loc  # nearly, for a large shape

@@ -115,7 +115,6 @@ class SkewT(ByFormulas):
 
     names, family = ("shape", "df", "loc", "scale"), "skew_t"
     _positive = ("df", "scale")
-    _scipy_shapes = ("shape", "df")
 
     _kernels = Points("skew_t", __name__, shapes=2, cost=dict(pdf=200.0, logpdf=200.0))
     _likelihood = Likelihood(

@@ -53,7 +53,7 @@ class Stable(Distribution):
     """
 
     names, family = ("alpha", "beta", "loc", "scale"), "stable"
-    _scipy_shapes = ("alpha", "beta")
+    _positive = ("scale",)
     param: Literal["S0", "S1"]
 
     def __init__(

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats._core.status import LIMIT
 from numbastats.distributions.kernels import fits
@@ -222,9 +221,8 @@ class StudentT(Distribution):
     (5.55289021, -10.44116839)
     """
 
-    names, family = ("df", "loc", "scale"), "student_t"
-    aliases = ("t",)
-    _positive, _scipy_shapes = ("df", "scale"), ("df",)
+    names, family, aliases = ("df", "loc", "scale"), "student_t", ("t",)
+    _generator = ("standard_t", "df")
     _building_time = 1.5e7
     _most: ClassVar[dict[str, float]] = {"df": _NORMAL_DF}
 
@@ -275,9 +273,6 @@ class StudentT(Distribution):
         far = np.abs(z) > 1e150  # where z^2 leaves the doubles: the tail is a power
         size = np.where(df > 1.0, np.where(far, -z * df / (df - 1.0), size), math.inf)
         return self.loc + self.scale * (size if upper else -size)
-
-    def _draws(self, shape, options):
-        return self._located(random.standard_t(self.df, shape, **options), options)
 
 
 class _Density:

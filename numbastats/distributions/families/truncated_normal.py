@@ -169,10 +169,9 @@ class TruncatedNormal(Distribution):
     (30.0332596674, 5.492984e-14)
     """
 
-    names, family = ("lower", "upper", "loc", "scale"), "truncated_normal"
-    aliases = ("truncnorm",)
+    names, family, aliases = ("lower", "upper", "loc", "scale"), "truncated_normal", ("truncnorm",)
     _support_in_words = "lower to upper"
-    _scipy_shapes = ("a", "b")
+    _positive, _scipy_shapes = ("scale",), ("a", "b")
 
     _kernels = Points(
         "truncated_normal",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, no_constants, unit_interval
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, LocationScale
 
 __all__ = ["Uniform", "constants", "logpdf", "support"]
 
@@ -62,7 +61,7 @@ def settled(loc, least, median, most):
     return loc, most - loc
 
 
-class Uniform(Distribution):
+class Uniform(LocationScale, Distribution):
     """Uniform distribution between loc and loc + scale.
 
     Parameters
@@ -86,22 +85,11 @@ class Uniform(Distribution):
     0.25
     """
 
-    names, family = ("loc", "scale"), "uniform"
+    family = "uniform"
+    _moments, _nats = (0.5, 1.0 / 12.0, 0.0, -1.2), 0.0
 
     _kernels = Points("uniform", __name__, shapes=0, cost=dict.fromkeys(FUNCTIONS, 2.0))
     _likelihood = Likelihood("uniform", _kernels, ("loc", "scale"), closed=True, cost=20.0)
-
-    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(loc=loc, scale=scale)
-
-    def _mean_var(self):
-        return 0.5, 1.0 / 12.0
-
-    def _shape(self):
-        return 0.0, -1.2
-
-    def _entropy(self):
-        return 0.0
 
     def _draws(self, shape, options):
         return random.uniform(self.loc, np.add(self.loc, self.scale), shape, **options)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-import numbastats.random as random
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.exponential import logcdf_by_log
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
-from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
 
 __all__ = ["Weibull", "constants", "logpdf", "support"]
@@ -71,7 +69,7 @@ def guess(attempt, mean, sd, low, middle, high):
     return pow(mean / sd, 1.086), 0.0, 1.1 * mean
 
 
-class Weibull(Distribution):
+class Weibull(OneShape, Distribution):
     """Weibull distribution: P(X > x) = exp(-z^shape), z = (x - loc)/scale.
 
     Parameters
@@ -97,16 +95,12 @@ class Weibull(Distribution):
     -10000.0
     """
 
-    names, family = ("shape", "loc", "scale"), "weibull"
-    aliases = ("weibull_min",)
-    _positive, _scipy_shapes = ("shape", "scale"), ("shape",)
+    family, aliases = "weibull", ("weibull_min",)
+    _generator = ("weibull", "shape")
 
     _kernels = Points("weibull", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 25.0))
     _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_WEIBULL, 20.0)
     _likelihood = Likelihood(*("weibull", _kernels, ("shape", "scale")), shapes=1, starts=2)
-
-    def __init__(self, shape: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
-        self._set(shape=shape, loc=loc, scale=scale)
 
     def _mean_var(self):
         from scipy.special import gammaln
@@ -122,9 +116,6 @@ class Weibull(Distribution):
     def _entropy(self):
         i = np.divide(1.0, self.shape)
         return np.euler_gamma * (1.0 - i) + np.log(i) + 1.0
-
-    def _draws(self, shape, options):
-        return self._located(random.weibull(self.shape, shape, **options), options)
 
 
 def _gamma_ratio(i):
