@@ -430,6 +430,7 @@ def _families():
 CASES = {  # of a sub-package: the names of its records, and the cases of its tests
     "distributions": lambda: (_families(), discover("tests.distributions.cases")),
     "kde": lambda: ({record.name for record in numbastats.kde.records.RECORDS}, discover("tests.kde.cases")),
+    "bayes": lambda: (set(numbastats.bayes.responses.RESPONSES), discover("tests.bayes.cases")),
 }
 
 
