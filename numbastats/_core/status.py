@@ -47,21 +47,21 @@ class Status(enum.IntEnum):
     >>> ns.Status(found.status)
     <Status.TOO_FEW: 4>
     >>> for status in ns.Status:
-    ...     print(f"{status:2} {status.name:15} {status.meaning[:42]}")
+    ...     print(f"{status:2} {status.name:15} {status.meaning[:49]}")
      0 OK              converged
-     1 NO_CONVERGENCE  no convergence: the likelihood still rises
-     2 LIMIT           the likelihood rises towards a limit of li
-     3 BOUND           the likelihood rises to the boundary of th
-     4 TOO_FEW         too few values for the number of parameter
+     1 NO_CONVERGENCE  no convergence: the likelihood still rises, or is
+     2 LIMIT           the likelihood rises towards a limit of light tai
+     3 BOUND           the likelihood rises to the boundary of the param
+     4 TOO_FEW         too few values for the parameters, or too few dis
      5 CONSTANT        all values are equal
-     6 OUTSIDE         values outside the support or the truncati
+     6 OUTSIDE         values outside the support or the truncation: fam
      7 NONE_LEFT       all values are missing, or of weight 0
-     8 NOT_FINITE      infinite values or invalid weights, or val
+     8 NOT_FINITE      infinite values or invalid weights, or values who
      9 STOPPED         stopped by the callback
-    10 POLE            the likelihood is unbounded at a data poin
-    11 NOT_CERTIFIED   stationary, but not a certified maximum: a
-    12 COLLAPSED       every start collapsed onto too few values;
-    13 INADMISSIBLE    a certified local maximum exists, but it h
+    10 POLE            the likelihood is unbounded at a data point: it h
+    11 NOT_CERTIFIED   stationary, but not a certified maximum: a redund
+    12 COLLAPSED       every start collapsed onto too few values; try fe
+    13 INADMISSIBLE    a certified local maximum exists, but it has a co
     """
 
     meaning: str
@@ -83,7 +83,7 @@ class Status(enum.IntEnum):
         "the likelihood rises to the boundary of the parameters (a pole at repeated or constant values, or a limit of the "
         "family): there is no maximum inside",
     )
-    TOO_FEW = 4, "too few values for the number of parameters, or too few distinct ones for the number of components"
+    TOO_FEW = 4, "too few values for the parameters, or too few distinct ones for the components"
     CONSTANT = 5, "all values are equal"
     OUTSIDE = (
         6,

@@ -326,7 +326,7 @@ def column(y):
 
 def outcomes_of_rows(y, n, *, as_vector=False):
     """Outcomes as a one-dimensional array; raises unless its length is n, and warns of a column in place of a vector."""
-    shape = np.shape(to_host(y, "y"))
+    shape = np.asarray(to_host(y, "y")).shape  # np.shape asks objects that are no arrays, which may refuse
     if as_vector and shape[1:] == (1,):
         category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
         warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
