@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from numbastats.kde.records import kernel_of
+
 ROOT = Path(__file__).parent.parent
 SCRIPT = ROOT / "tools" / "discover.py"
 
@@ -33,10 +35,13 @@ def test_each_file_of_a_folder_is_listed(discover):
         stems = {path.stem for path in Path(package.__file__).parent.glob("*.py")} - {"__init__", *beside}
         if table:
             records = getattr(package, table)
-            assert list(records) == sorted(stems)
-            assert all(getattr(one, "word" if folder == discover.RESPONSES else "name") == stem for stem, one in records.items())
+            names = {stem: getattr(one, "word" if folder == discover.RESPONSES else "name") for stem, one in records.items()}
+            assert names == {stem: stem for stem in stems}, "a record has the name of its file"
         elif record:
-            assert [one.name for one in package.RECORDS] == sorted(stems)
+            assert [one.name for one in package.RECORDS] == sorted(stems), "a record has the name of its file"
+            assert all(kernel_of(one.name) is one for one in package.RECORDS), "another word for a kernel hides one of this name"
+            numbers = [one.number for one in package.RECORDS]
+            assert len(set(numbers)) == len(numbers), f"two kernels have one number: {numbers}"
         else:
             assert package.__all__ == sorted(stems) and all(hasattr(package, stem) for stem in stems)
 
@@ -65,7 +70,7 @@ def test_a_file_that_is_not_listed_is_noticed(discover, tmp_path):
     with pytest.raises(SystemExit, match="zipf.py: __all__ names no class"):
         discover.distributions()
     discover.FOLDERS[discover.FAMILIES] = discover.Folder(table="FAMILIES")
-    with pytest.raises(SystemExit, match="asymmetric_laplace.py makes no ASYMMETRIC_LAPLACE"):
+    with pytest.raises(SystemExit, match="asymmetric_laplace.py has no ASYMMETRIC_LAPLACE"):
         discover.init(discover.FAMILIES)
     discover.FOLDERS[discover.FAMILIES] = discover.Folder("RECORD")
     with pytest.raises(SystemExit, match="asymmetric_laplace.py: __all__ names no RECORD"):
@@ -73,14 +78,14 @@ def test_a_file_that_is_not_listed_is_noticed(discover, tmp_path):
 
 
 def test_names_in_a_docstring_are_written(discover, monkeypatch):
-    """From a sentence that is wrapped in the middle of its words."""
+    """From a sentence that is wrapped anywhere."""
     from numbastats.kde import records
 
-    current = (discover.PACKAGE / "kde" / "functions.py").read_text(encoding="utf-8")
-    assert '"tricube", "logistic":\n        functions of the distance' in current
-    monkeypatch.setattr(records, "RECORDS", records.RECORDS[:7])
-    shorter = discover.kernels()
-    assert '"cosine", "gaussian": functions of the distance' in shorter and '"tricube"' not in shorter
+    for count in range(2, len(records.RECORDS)):
+        monkeypatch.setattr(records, "RECORDS", records.RECORDS[:count])
+        text = " ".join(discover.kernels().split())
+        named = ", ".join(f'"{record.name}"' for record in records.RECORDS)
+        assert f"One of {named}: functions of the distance" in text
     monkeypatch.setattr(discover.re, "split", lambda pattern, text, **options: [text])
     with pytest.raises(SystemExit, match="functions.py lacks the sentence"):
         discover.kernels()
@@ -88,13 +93,39 @@ def test_names_in_a_docstring_are_written(discover, monkeypatch):
 
 def test_words_of_responses_are_written(discover, monkeypatch):
     """By the functions that make the records; one that is not known is refused."""
-    assert discover.words_of(discover.RESPONSES)["Classification"] == ["logit", "probit"]
-    found = discover.makers(discover.RESPONSES)
+    known, found = discover.words_of(discover.RESPONSES), discover.makers(discover.RESPONSES)
+    assert {"logit", "probit"} <= set(known["Classification"]) and {"gaussian", "poisson"} <= set(known["Regression"])
     monkeypatch.setattr(discover, "makers", lambda folder: found | {"skellam": "Response"})
-    assert '    response : {"gaussian", "poisson", "skellam"}\n' in discover.outcomes()
+    words = ", ".join(f'"{word}"' for word in [*known["Regression"], "skellam"])
+    assert f"    response : {{{words}}}\n" in discover.outcomes()
     monkeypatch.setattr(discover, "makers", lambda folder: found | {"skellam": "difference"})
     with pytest.raises(SystemExit, match="skellam.py: difference makes no record"):
         discover.outcomes()
     monkeypatch.setattr(discover, "words_of", lambda folder: {"Classification": []})
     with pytest.raises(SystemExit, match="has not one line of responses"):
         discover.outcomes()
+
+
+def test_a_word_or_a_class_of_two_files_is_refused(discover, monkeypatch, tmp_path):
+    """`fit(x, "norm")` would be another distribution, and of two classes of one name the later import would be left."""
+    from numbastats.distributions.fitting import CLASSES
+
+    monkeypatch.setitem(CLASSES, "half_normal", type("Half", (), {"aliases": ("halfnorm", "norm")}))
+    with pytest.raises(SystemExit, match="alias norm; a word means one"):
+        discover.names()
+    monkeypatch.setattr(discover, "public", lambda folder, name: ["Normal"] if name in ("normal", "lomax") else [name.upper()])
+    with pytest.raises(SystemExit, match="have a public Normal"):
+        discover.distributions()
+    monkeypatch.setattr(discover, "PACKAGE", tmp_path)
+    for name in ("log-laplace", "lambda"):
+        (tmp_path / f"{name}.py").write_text("", encoding="utf-8")
+        discover.FOLDERS["."] = discover.Folder()
+        with pytest.raises(SystemExit, match=f"{name}.py: a file of a record has a name that can be imported"):
+            discover.files(".")
+        (tmp_path / f"{name}.py").unlink()
+
+
+def test_a_file_that_a_merge_has_broken_is_written_anew(discover, tmp_path):
+    broken = tmp_path / "__init__.py"
+    broken.write_text('"""Records."""\n\n<<<<<<< ours\nRECORDS = (\n=======\n>>>>>>> theirs\n', encoding="utf-8")
+    assert discover.docstring(broken) == '"""Records."""\n\n'

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import keyword
 import re
 import sys
 import textwrap
@@ -75,6 +76,9 @@ def files(folder):
     """The names of the records' files, in their order."""
     beside = FOLDERS[folder].beside
     found = sorted(path.stem for path in (PACKAGE / folder).glob("*.py"))
+    for name in found:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise SystemExit(f"{folder}/{name}.py: a file of a record has a name that can be imported, such as log_laplace.py")
     return [name for name in found if name != "__init__" and name not in beside]
 
 
@@ -113,8 +117,8 @@ def all_of(names):
 
 def docstring(path):
     """The text of a file to the end of its docstring."""
-    text = path.read_text(encoding="utf-8")
-    return "\n".join(text.split("\n")[: ast.parse(text).body[0].end_lineno]) + "\n\n"
+    head, text, _ = path.read_text(encoding="utf-8").split('"""', 2)  # what follows may be broken, as by a merge
+    return f'{head}"""{text}"""\n\n'
 
 
 def init(folder):
@@ -137,10 +141,11 @@ def makers(folder):
     for name in files(folder):
         path = PACKAGE / folder / f"{name}.py"
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name.upper():
+            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+            if getattr(target, "id", "") == name.upper() and isinstance(node.value, ast.Call):
                 found[name] = ast.unparse(node.value.func)
         if name not in found:
-            raise SystemExit(f"{path.relative_to(ROOT)} makes no {name.upper()}; `beside` in FOLDERS is for other files")
+            raise SystemExit(f"{path.relative_to(ROOT)} has no {name.upper()} = ...(...); `beside` in FOLDERS is for other files")
     return found
 
 
@@ -175,7 +180,9 @@ def distributions(table=None):
     statements = {node.module: "\n".join(lines[node.lineno - 1 : node.end_lineno]) + "\n" for node in by_hand}
     classes = {f"{package}.{name}": public(FAMILIES, name) for name in files(FAMILIES)}
     statements |= {module: f"from {module} import {', '.join(names)}\n" for module, names in classes.items()}
-    names = {alias.name for node in by_hand for alias in node.names}.union(*classes.values())
+    names = [alias.name for node in by_hand for alias in node.names] + [name for found in classes.values() for name in found]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise SystemExit(f"two files of numbastats/distributions have a public {', '.join(sorted(twice))}; rename one")
     (whole,) = (node for node in nodes if isinstance(node, ast.Assign))
     about = docstring(path)
     if table:
@@ -262,7 +269,9 @@ def names():
     """The text of numbastats/distributions/names.py: the words of families that have fits."""
     from numbastats.distributions.fitting import CLASSES
 
-    words = sorted({word for family, cls in CLASSES.items() for word in (family, *cls.aliases)})
+    words = sorted(word for family, cls in CLASSES.items() for word in {family, *cls.aliases})
+    if twice := {word for word in words if words.count(word) > 1}:
+        raise SystemExit(f"two distributions have the family or alias {', '.join(sorted(twice))}; a word means one of them")
     head = f'"""Words of families for type checkers, ours and SciPy\'s; {BY}."""\n\nfrom typing import Literal\n\n'
     return head + all_of(["Name"]) + "\n" + brackets("Name = Literal", [f'"{word}"' for word in words], "[]")
 

@@ -11,24 +11,9 @@ import pytest
 from scipy import integrate
 
 from numbastats import distributions, kde
-from tests.kde.naive import CPU, PROFILE, WRAPS
+from tests.kde.naive import CPU, KERNELS, PROFILE, WRAPS
 
 pytestmark = WRAPS
-TAIL = {
-    "uniform": lambda t: t,
-    "epanechnikov": lambda t: t**2 * (3 - 2 * t),
-    "biweight": lambda t: t**3 * (10 - 15 * t + 6 * t**2),
-    "triweight": lambda t: t**4 * (35 - 84 * t + 70 * t**2 - 20 * t**3),
-    "triangular": lambda t: 2 * t**2 if t < 0.5 else 1 - 2 * (1 - t) ** 2,
-    "cosine": lambda t: mpmath.sin(mpmath.pi * t / 2) ** 2,
-    "tricube": lambda t: tricube(2 * t - 1),
-}
-
-
-def tricube(u):
-    """Integral of 70/81 (1 - |u|^3)^3."""
-    half = mpmath.mpf(70) / 81 * (abs(u) - 3 * abs(u) ** 4 / 4 + 3 * abs(u) ** 7 / 7 - abs(u) ** 10 / 10)
-    return mpmath.mpf(1) / 2 + mpmath.sign(u) * half
 
 
 def below(x, at, b, w, kernel):
@@ -40,7 +25,7 @@ def below(x, at, b, w, kernel):
                 total += v * mpmath.ncdf((mpmath.mpf(x) - a) / r)
             else:
                 t = min(max((1 + (mpmath.mpf(x) - a) / r) / 2, mpmath.mpf(0)), mpmath.mpf(1))
-                total += v * TAIL[kernel](t)
+                total += v * KERNELS[kernel].below(t)
         return total / mpmath.fsum(w)
 
 

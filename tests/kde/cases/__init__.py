@@ -22,3 +22,4 @@ class Case:
     constant: Callable  # of the dimension: what makes its integral 1
     tailed: bool = False  # without an end
     power: int | None = None  # of 1 - q
+    below: Callable | None = None  # distribution function on the line, in mpmath, of the way through the support: 0 to 1
