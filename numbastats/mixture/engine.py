@@ -36,8 +36,8 @@ EXCHANGES = 2  # of components of a fit, at most
 CHAIN = 6  # components up to which fits with fewer than are asked for are made, to start from
 ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
-# which fit of several candidates is taken where none is certified
-_LAST_RESORT = (*ADMISSIBLE, Status.INADMISSIBLE, Status.COLLAPSED, Status.TOO_FEW)
+_LAST_RESORT = np.full(len(Status), len(Status))  # by status: which fit of several candidates is taken where none is certified
+_LAST_RESORT[[*ADMISSIBLE, Status.INADMISSIBLE, Status.COLLAPSED, Status.TOO_FEW]] = range(6)  # others come after these
 
 _BEYOND = (
     "the log-likelihood or the parameters are beyond the range of {} numbers; bring the data to a scale near 1, or drop extreme "
@@ -513,9 +513,8 @@ class Job:
             return np.searchsorted(self.candidates, self.per_set[lo : lo + len(values)])
         kept = np.stack([r.keeps & np.isin(r.status, ADMISSIBLE) for r in results], axis=1)
         pick = np.argmin(np.where(kept, values, math.inf), axis=1)
-        for d in np.flatnonzero(~kept.any(axis=1)):
-            pick[d] = np.argmin([_LAST_RESORT.index(r.status[d]) for r in results])
-        return pick
+        last_resort = np.argmin(_LAST_RESORT[np.stack([r.status for r in results], axis=1)], axis=1)
+        return np.where(kept.any(axis=1), pick, last_resort)
 
     def _passed(self, results, values, pick):
         """By data set, what the choice has passed over: fits of a better criterion, and numbers without a fit."""
