@@ -68,7 +68,7 @@ def _geometry(n, threads):
     return max(LEAST_BLOCKS, min(-(-n // threads), blocks)), threads
 
 
-def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), threads=256, stream=None):
+def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), updated=(), threads=256, stream=None):
     """Run a kernel over n items on the chosen device.
 
     Parameters
@@ -82,6 +82,8 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
         Nanoseconds per item on one core, for the choice between the serial and the parallel twin.
     outputs : tuple of int
         Positions in `args` that the kernel writes: host arrays there are copied back from the device.
+    updated : tuple of int
+        Those of them that it also reads: their values are copied to the device.
     threads : int
         Threads per CUDA block.
     stream : optional
@@ -99,12 +101,12 @@ def launch(kernel, args, n, *, device, workers=None, cost=1.0, outputs=(-1,), th
                 options = {"nanoseconds": n * cost} if isinstance(twin, InThreads) else {}
                 twin(*args, **options)
         return
-    written = {i % len(args) for i in outputs}
+    written, read = ({i % len(args) for i in places} for places in (outputs, updated))
     stream = stream or 0
     staged, back = [], []
     for i, a in enumerate(args):
         if isinstance(a, np.ndarray):
-            on_device = gpu.empty(a.shape, a.dtype, stream) if i in written else gpu.upload(a, stream)
+            on_device = gpu.empty(a.shape, a.dtype, stream) if i in written - read else gpu.upload(a, stream)
             if i in written:
                 back.append((on_device, a))
             staged.append(on_device)

@@ -667,6 +667,78 @@ class _OrderStatistic(_Composed):
         return base.ppf(u, workers=options["workers"], stream=options["stream"])
 
 
+# -- batches of several families ------------------------------------------------------------------------------------
+
+
+class ByItem(_Composed):
+    """A batch whose items are of several families: each of one of the distributions, which has NaN elsewhere.
+
+    Parameters
+    ----------
+    distributions : sequence of Distribution
+        Batches of one shape.
+    index : array_like
+        For each item, which of them has it.
+    """
+
+    names, family = ("distributions", "index"), "by_item"
+
+    def __init__(self, distributions: Sequence[Distribution], index: ArrayLike):
+        self._compose(tuple(distributions), "distributions", index=index)
+
+    def __repr__(self) -> str:
+        return f"ByItem([{', '.join(map(repr, self.params.distributions))}], index={_shown(self.params.index)})"
+
+    def _value(self, name, x, at):
+        first, *others = self.params.distributions
+        value = at.of(first, name, x)
+        for i, part in enumerate(others, 1):  # parts come in the order of their places
+            value = at(maps.PICKED, self.params.index, i - 0.5, at.of(part, name, x), value)
+        return value
+
+    def _of_items(self, function):
+        """A value of each item, by its own distribution."""
+        index = np.broadcast_to(self.params.index, self.batch_shape)
+        found = np.full(self.batch_shape, math.nan)
+        for i, part in enumerate(self.params.distributions):
+            mine = index == i
+            if mine.any():
+                found[mine] = function(part._selected(mine), mine)
+        return found
+
+    def mean(self) -> Any:
+        """Mean."""
+        return self._batch(self._of_items(lambda d, _: d.mean()))
+
+    def var(self) -> Any:
+        """Variance."""
+        return self._batch(self._of_items(lambda d, _: d.var()))
+
+    def _shape(self):
+        return self._of_items(lambda d, _: d.skewness()), self._of_items(lambda d, _: d.kurtosis())
+
+    def entropy(self) -> Any:
+        """Differential entropy."""
+        return self._batch(self._of_items(lambda d, _: d.entropy()))
+
+    def support(self) -> tuple[Any, Any]:
+        """Ends of the supports."""
+        low, high = (self._of_items(lambda d, _, i=i: d.support()[i]) for i in (0, 1))
+        return self._batch(low), self._batch(high)
+
+    def _integral(self, func, lb, ub):
+        ends = [np.broadcast_to(end, self.batch_shape) for end in (lb, ub)]
+        return self._of_items(lambda d, mine: d.expect(func, lb=ends[0][mine], ub=ends[1][mine]))
+
+    def _draws(self, shape, options):
+        key, index = int(normalise_rng(options["rng"])), self.params.index
+        value = None
+        for i, part in enumerate(self.params.distributions):
+            drawn = part._draws(shape, options | {"rng": np.random.SeedSequence([key, i])})
+            value = drawn if value is None else _drawn(options, maps.PICKED, index, i - 0.5, drawn, value)
+        return value
+
+
 # -- mixtures -------------------------------------------------------------------------------------------------------
 
 

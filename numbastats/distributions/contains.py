@@ -27,19 +27,23 @@ class Contains(NamedTuple):
     family : str
         The word of the contained family.
     own : callable
-        ``own(t, **params)``, parameters of the containing family from those of the contained one, by name. At t = inf they are those
-        of the limit, 0 or inf among them; at a finite t the density is near the limit, the nearer the larger t is. A special case
-        does not depend on t.
+        ``own(t, **params)``, parameters of the containing family from those of the contained one, by name. At t = inf they are
+        those of the limit, 0 or inf among them; at a finite t the density is near the limit, the nearer the larger t is. A
+        special case does not depend on t.
     mirrored : bool
         Whether the contained distribution is that of -X; its parameters are then those of the mirrored values.
-    fixed : mapping
-        Parameters that the fit of the contained family fixes, or frees by None, beyond those that are carried over.
+    fixed : mapping or callable
+        Parameters that the fit of the contained family fixes, or frees by None, beyond those that are carried over; a function
+        has them from those that the containing family's fit does not estimate, by name.
+    ends : tuple of str
+        Parameters of the containing family between which the contained distribution is truncated.
     """
 
     family: str
     own: Callable[..., dict[str, Any]]
     mirrored: bool = False
-    fixed: Mapping[str, float | None] = {}
+    fixed: Mapping[str, float | None] | Callable[[Mapping[str, float]], Mapping[str, float | None]] = {}
+    ends: tuple[str, ...] = ()
 
     def at(self, t: float, params: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of the containing family, at the size t."""
@@ -61,7 +65,7 @@ class Contains(NamedTuple):
 
 @functools.cache
 def _traits_of(own, names):
-    """What a map does with parameters, seen from its values: those carried over, whether it is a limit, those that are constant."""
+    """Parameters that a map carries over, whether it goes to a limit, parameters that are constant; seen from its values."""
     rng = np.random.default_rng(7)
     given = [dict(zip(names, first + 0.25 * rng.random(len(names)), strict=True)) for first in _PROBES]
     with np.errstate(all="ignore"):

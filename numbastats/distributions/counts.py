@@ -59,7 +59,7 @@ class Counts(Distribution):
     def _refusals(cls, values):
         for name, value in values.items():
             zero = name in cls._from_zero
-            holds = np.asarray(((value >= 0.0) if zero else (value > 0.0)) & (value < math.inf))
+            holds = np.asarray(((value >= 0.0) if zero else (value > 0.0)) & ((value < math.inf) | (name in cls._most)))
             yield name, holds, f"{'>= 0' if zero else '> 0'} and finite"
 
     def _standard(self):

@@ -21,17 +21,19 @@ from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.information import standard_errors
 from numbastats._core.kinds import LAZY, has_labels, in_kind_of, rows_alike, to_host
-from numbastats._core.launch import choose_device, launch, run_loop
+from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
 from numbastats._core.status import FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
+from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
 from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
+from numbastats.distributions.limits import Limits, completed, limit_distribution
 from numbastats.distributions.moments import l_moments
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
@@ -68,9 +70,9 @@ CLASSES: dict[str, type[Distribution]] = {c.family: c for c in _classes(Distribu
 _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliases}
 
 
-NORMAL_DF = 1e12  # stands for infinity in distributions: the densities agree to 4e-8 up to 20 standard deviations
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 
+_CONVERGED = among(Status.OK, Status.LIMIT)
 _INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
 _MEANINGS = np.array([status.meaning for status in Status])  # by number
 _REMARKS = {  # on converged fits
@@ -85,9 +87,10 @@ _REMARKS = {  # on converged fits
 }
 
 
-def _in_words(status, remark):
+def _in_words(status, remark, limit=""):
     """How a fit ended, and the remark on it."""
-    return "; ".join(filter(None, (Status(status).meaning, _REMARKS[remark])))
+    at = f"at the limit {limit.replace('_', ' ')}" if limit else ""
+    return "; ".join(filter(None, (at, Status(status).meaning, _REMARKS[remark])))
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -115,7 +118,7 @@ class DistributionFit(Result):
     status : int
         How the fit ended, a `numbastats.Status`.
     converged : bool
-        Whether the maximum is inside of the parameters, or the normal limit of Student's t.
+        Whether the fit ended in a maximum: inside of the parameters (status 0), or at a limit of the family (status 2).
     message : str
         The status and the remark in words.
     partial : bool
@@ -124,6 +127,13 @@ class DistributionFit(Result):
         What is to be known of a fit that converged: "no derivative" of the density at mu, information that is "not definite" and
         an estimate "at a value" of the data are why it has no standard errors; "local": a maximum beside which the likelihood may
         have no bound; "by moments". "" where there is nothing.
+    limit : str
+        The family at the end of the parameters that the likelihood rises to (status 2): "normal" of Student's t without heavy
+        tails. "" where there is none. `params` are then those of the limit, 0 or inf among them; `se` is NaN for these.
+    limit_params, limit_se : dict
+        The parameters of the limit in its own family, and their standard errors; empty where there is none.
+    n_free : int
+        Number of parameters that were estimated; at a limit, of those of the limit.
     """
 
     cls: type[Distribution]
@@ -142,6 +152,11 @@ class DistributionFit(Result):
     message: str
     partial: bool = False
     remark: str = ""
+    limit: str = ""
+    limit_params: dict[str, float] = dataclasses.field(default_factory=dict)
+    limit_se: dict[str, float] = dataclasses.field(default_factory=dict)
+    n_free: int = 0
+    _limit: tuple[int, NDArray[np.float64]] | None = None  # place in `_contains` of the class, covariance of `limit_params`
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
     @property
@@ -151,15 +166,24 @@ class DistributionFit(Result):
 
     @property
     def distribution(self) -> Distribution:
-        """The distribution with these parameters."""
-        return distribution_of(self.cls, self.params)
+        """The distribution with these parameters; at a limit that of the limit."""
+        return self._made(self.limit_params) if self._limit else distribution_of(self.cls, self.params)
+
+    def _made(self, params):
+        """The distribution of other parameters by name, of arrays too: of the limit's family at a limit."""
+        if self._limit is None:
+            return distribution_of(self.cls, params)
+        columns = np.stack(np.broadcast_arrays(*params.values()), axis=-1)
+        return limit_distribution(self.cls, self._limit[0], columns, self.params)
 
     def _headline(self) -> str:
         weight = "" if self.n_values == self.n_obs else f" of total weight {self.n_obs:g}"
         beside = ""
         if self.zeros > 0.0:
             beside = ", a share of zeros " + ("beside those of the distribution" if self.cls.is_discrete else "set apart")
-        return f'family "{self.family}"{beside}, {self.n_values} values{weight}, log-likelihood {self.loglik:.8g}, {self.message}'
+        of = f', its limit "{self.limit}"' if self.limit else ""
+        values = f"{self.n_values} values{weight}, log-likelihood {self.loglik:.8g}"
+        return f'family "{self.family}"{of}{beside}, {values}, {self.message}'
 
     @property
     def zeros_se(self) -> float:
@@ -184,10 +208,12 @@ class DistributionFit(Result):
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table. Where there are `zeros`,
-            they are its last row.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table; at a limit those of
+            `limit_params` follow. Where there are `zeros`, they are its last row.
         """
-        names, values, errors = list(self.params), list(self.params.values()), list(self.se.values())
+        own = {f"{self.limit} {name}": value for name, value in self.limit_params.items()}
+        names, values = [*self.params, *own], [*self.params.values(), *own.values()]
+        errors = [*self.se.values(), *self.limit_se.values()]
         if self.zeros > 0.0:
             names, values, errors = [*names, "zeros"], [*values, self.zeros], [*errors, self.zeros_se]
         return estimates(names, values, errors)
@@ -298,6 +324,12 @@ class DistributionFits(Result):
         "ml", "lmoments" or "moments".
     partial : bool
         Whether values were censored, or some could not be seen.
+    limit : array of str of shape (...)
+        The family of the limit at which a fit ended, "" where there is none; see `DistributionFit.limit`.
+    limit_params, limit_se : dict of arrays of shape (...)
+        Parameters of the limits in their own families, by name, and their standard errors; NaN where a fit ended at none.
+    n_free : array of int of shape (...)
+        Number of parameters that were estimated; at a limit, of those of the limit.
     """
 
     cls: type[Distribution]
@@ -316,6 +348,7 @@ class DistributionFits(Result):
     labels: Any = None
     method: str = "ml"
     partial: bool = False
+    _limits: Limits | None = None  # where fits ended at limits
 
     def __getitem__(self, name: str) -> Any:
         """One parameter of every series: an array, with the labels of the data where these came from xarray."""
@@ -329,13 +362,49 @@ class DistributionFits(Result):
 
     @property
     def converged(self) -> NDArray[np.bool_]:
-        """Whether each fit ended in a maximum, or in the normal limit of Student's t."""
-        return _is_maximum(self.cls, self.status)
+        """Whether each fit ended in a maximum inside of the parameters, or at a limit of the family."""
+        return _CONVERGED[self.status]
+
+    @property
+    def limit(self) -> NDArray[np.str_]:
+        """The family of the limit at which each fit ended, "" where there is none."""
+        words = np.array([*(special.family for special in self.cls._contains), ""])
+        return np.full(self.status.shape, "") if self._limits is None else words[self._limits.which]
+
+    def _of_limits(self, values):
+        """Values of the limits' parameters, by name."""
+        if self._limits is None:
+            return {}
+        which, found = self._limits.which, {}
+        for place in np.unique(which[which >= 0]).tolist():
+            for j, name in enumerate(CLASSES[self.cls._contains[place].family].names):
+                column = found.setdefault(name, np.full(which.shape, math.nan))
+                column[which == place] = values[which == place, j]
+        return found
+
+    @property
+    def limit_params(self) -> dict[str, NDArray[np.float64]]:
+        """Parameters of the limits in their own families, by name; NaN where a fit ended at none."""
+        return self._of_limits(None if self._limits is None else self._limits.params)
+
+    @property
+    def limit_se(self) -> dict[str, NDArray[np.float64]]:
+        """Standard errors of `limit_params`."""
+        return self._of_limits(None if self._limits is None else self._limits.se)
+
+    @property
+    def n_free(self) -> NDArray[np.int64]:
+        """Number of parameters that were estimated; at a limit, of those of the limit."""
+        if self._limits is None:
+            return np.full(self.status.shape, self.free)
+        return np.where(self._limits.which < 0, self.free, self._limits.free)
 
     @property
     def messages(self) -> NDArray[np.str_]:
         """How each fit ended, in words."""
-        said, remarks = _MEANINGS[self.status], self.remarks
+        said, remarks, limits = _MEANINGS[self.status], self.remarks, self.limit
+        for word in np.unique(limits):
+            said = np.where(limits == word, _in_words(Status.LIMIT, "", word), said) if word else said
         for word in np.unique(remarks):
             said = np.where(remarks == word, _in_words(Status.OK, word), said) if word else said
         return said
@@ -343,7 +412,7 @@ class DistributionFits(Result):
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
         i = self._index(index)
-        return _in_words(self.status[i], self._remarks(i).item())
+        return _in_words(self.status[i], self._remarks(i).item(), self.limit[i])
 
     @property
     def remarks(self) -> NDArray[np.str_]:
@@ -371,24 +440,51 @@ class DistributionFits(Result):
     @property
     def aic(self) -> NDArray[np.float64]:
         """Akaike's criterion; inf for fits that did not converge, so that the least of several is one that did."""
-        return np.where(self._likeliest, 2.0 * self.free - 2.0 * self.loglik, math.inf)[()]
+        return np.where(self._likeliest, 2.0 * self.n_free - 2.0 * self.loglik, math.inf)[()]
 
     @property
     def bic(self) -> NDArray[np.float64]:
         """Bayesian criterion of Schwarz; inf for fits that did not converge."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self._likeliest, self.free * np.log(self.n_obs) - 2.0 * self.loglik, math.inf)[()]
+            return np.where(self._likeliest, self.n_free * np.log(self.n_obs) - 2.0 * self.loglik, math.inf)[()]
 
     @property
     def distribution(self) -> Distribution:
-        """The distributions of all series: one object, with parameters of the shape and the labels of the batch."""
-        return distribution_of(self.cls, {name: self[name] for name in self.names})
+        """The distributions of all series: one object, of the shape and with the labels of the batch."""
+        return self._assembled(self.params, self._limits, self.__getitem__)
+
+    def _rows(self, lo, hi):
+        """The distributions of some of the series in the order of the flattened batch, with an axis for values."""
+        n, p = self.status.size, self.params.shape[-1]
+        limits = None if self._limits is None else Limits(*(a[lo:hi] for a in self._limits.reshaped((n,))))
+        params = self.params.reshape(n, p)[lo:hi]
+        return self._assembled(params, limits, lambda name: params[:, self.names.index(name)])._with_axis()
+
+    def _assembled(self, params, limits, column):
+        """Distributions from parameters, and limits; those of a limit that is none of the class are of its own."""
+        own = {name: column(name) for name in self.names}
+        made = distribution_of(self.cls, own)
+        which = np.full(1, -1) if limits is None else limits.which
+        outside = (which >= 0) & np.broadcast_to(np.isnan(made.params[0]), which.shape)
+        places = np.unique(which[outside]).tolist()
+        if not places:
+            return made
+        known = dict(zip(self.names, np.moveaxis(params, -1, 0), strict=True))
+        at_place = ((limits.which == place)[..., None] for place in places)
+        others = [
+            limit_distribution(self.cls, place, np.where(use, limits.params, math.nan), known)
+            for place, use in zip(places, at_place, strict=True)
+        ]
+        index = np.zeros(which.shape)
+        for i, place in enumerate(places, 1):
+            index[which == place] = i
+        return ByItem([made, *others], index)
 
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
         lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged']
-        told = ~self.converged | (remarks != "")
-        counts = Counter(zip(self.status[told].tolist(), remarks[told].tolist(), strict=True))
+        told = (self.status != Status.OK) | (remarks != "")
+        counts = Counter(zip(self.status[told].tolist(), remarks[told].tolist(), self.limit[told].tolist(), strict=True))
         lines += [f"{count} series: {_in_words(*ending)}" for ending, count in sorted(counts.items())]
         return "\n  ".join(lines)
 
@@ -399,14 +495,25 @@ class DistributionFits(Result):
         -------
         Table
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
-            ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged", "status" and "remark", whose words `message` has.
+            ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged", "status", "remark", whose words `message` has,
+            and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their parameters.
         """
         keys = self.keys if self.labels is None else keys_of(self.labels)
         columns: dict[str, Any] = {} if keys is None else keys.columns("key")
-        for prefix, values in (("", self.params), ("se_", self.se)):
-            columns |= {f"{prefix}{name}": values[..., j].ravel() for j, name in enumerate(self.names)}
-        rest = {name: getattr(self, name).ravel() for name in ("loglik", "n_obs", "zeros", "converged", "status")}
-        return Table(columns | rest | {"remark": self.remarks.ravel()})
+        columns |= {name: values.ravel() for name, values in self._columns().items()}
+        return Table(columns)
+
+    def _columns(self, *more):
+        """What tables have of each series, by name; `more` are named after the log-likelihood."""
+        columns = {
+            f"{prefix}{name}": values[..., j]
+            for prefix, values in (("", self.params), ("se_", self.se))
+            for j, name in enumerate(self.names)
+        }
+        columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_obs", "zeros", "converged", "status")}
+        columns |= {"remark": self.remarks, "limit": self.limit}
+        columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
+        return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
@@ -414,8 +521,9 @@ class DistributionFits(Result):
         Returns
         -------
         xarray.Dataset
-            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status" and
-            "remark" as variables, with the labels of the data where these came in an array of xarray; else the dimensions are
+            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status", "remark"
+            and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables, with the labels of the data
+            where these came in an array of xarray; else the dimensions are
             "series", with the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
         """
         import xarray
@@ -423,10 +531,7 @@ class DistributionFits(Result):
         dims = ["series"] if self.loglik.ndim == 1 else [f"series_{i}" for i in range(self.loglik.ndim)]
         keys = None if self.keys is None else {"series": [key if np.ndim(key) == 0 else str(key) for key in self.keys]}
         like = self.labels if self.labels is not None else xarray.DataArray(self.loglik, dims=dims, coords=keys)
-        columns: dict[str, Any] = {name: self.params[..., j] for j, name in enumerate(self.names)}
-        columns |= {f"se_{name}": self.se[..., j] for j, name in enumerate(self.names)}
-        columns |= {name: getattr(self, name) for name in ("loglik", "aic", "bic", "n_obs", "zeros", "converged", "status")}
-        columns["remark"] = self.remarks
+        columns = self._columns("aic", "bic")
         made = {name: like.copy(data=np.asarray(values)).drop_attrs().rename(name) for name, values in columns.items()}
         return xarray.Dataset(made, attrs={"family": self.family})
 
@@ -443,24 +548,31 @@ class DistributionFits(Result):
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
         n_values, n_iter, status = (int(a[i]) for a in (self.n_values, self.n_iter, self.status))
-        remark = self._remarks(i).item()
+        remark, place, ended = self._remarks(i).item(), -1 if self._limits is None else int(self._limits.which[i]), {}
+        if place >= 0:
+            family = self.cls._contains[place].family
+            own = CLASSES[family].names
+            limit = {
+                name: dict(zip(own, map(float, a[i]), strict=False))
+                for name, a in (("params", self._limits.params), ("se", self._limits.se))
+            }
+            covariance = self._limits.covariance[i][: len(own), : len(own)]
+            ended = dict(limit=family, limit_params=limit["params"], limit_se=limit["se"], _limit=(place, covariance))
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
-            message=_in_words(status, remark),
+            message=_in_words(status, remark, ended.get("limit", "")),
             partial=self.partial,
             remark=remark,
+            n_free=int(self.n_free[i]),
+            **ended,
         )
 
 
 def distribution_of(cls, params):
-    """The object of a class with parameters by name; NaN for fits that ended outside of the parameters.
-
-    The normal limit of Student's t has many degrees of freedom.
-    """
-    finite = {name: np.where(np.isposinf(value), NORMAL_DF, value) if name == "df" else value for name, value in params.items()}
-    inside = cls.in_domain({name: np.asarray(value) for name, value in finite.items()})
-    return cls(**{name: in_kind_of(np.where(inside, value, math.nan), params[name]) for name, value in finite.items()})
+    """The object of a class with parameters by name; NaN for fits that ended outside of the parameters."""
+    inside = cls.in_domain({name: np.asarray(value) for name, value in params.items()})
+    return cls(**{name: in_kind_of(np.where(inside, value, math.nan), value) for name, value in params.items()})
 
 
 class _Series(NamedTuple):
@@ -648,9 +760,9 @@ def _numbers(fixed, cls):
     return values
 
 
-def _plan(cls, fixed=None, intervals=False, cut=None):
-    """How a family is fitted: exact values by its own equations, where it has them, all else by the likelihood."""
-    family, own, given = cls.family, cls._equations, _numbers(fixed, cls)
+def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
+    """How a family is fitted: exact values by its own equations, if there are any and `own` says so, all else by the likelihood."""
+    family, own, given = cls.family, cls._equations if own else None, _numbers(fixed, cls)
     if own is not None and own.fixable is not None:  # all are free
         given = {name: value for name, value in given.items() if not math.isnan(value)}
     plain = own is not None and set(given) <= set(own.names if own.fixable is None else own.fixable)
@@ -697,7 +809,8 @@ def _plan(cls, fixed=None, intervals=False, cut=None):
         )
     if likelihood.tied and math.isnan(values[-4]):
         raise ValueError(f"the likelihood of {family} has no maximum by loc and scale together: give loc a number in fixed=")
-    if likelihood.bounded and np.isnan(values[-4:-2]).any():
+    power = settled == ("scale",) and dict(zip(layout, values.tolist(), strict=False)).get("b") == 1.0
+    if likelihood.bounded and np.isnan(values[-4:-2]).any() and not power:
         ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
         raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
     return _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
@@ -715,10 +828,11 @@ def _slabs(s, limit):
 
 
 def _of_block(plan, share, device, workers, x):
-    """`_in_kernel` of a block of an array of dask, with the shape of its series."""
+    """`_completed` of a block of an array of dask, with the shape of its series."""
     length, count = x.shape[-1], math.prod(x.shape[:-1])
     s = _Series(floats(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
-    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in _in_kernel(plan, share, device, workers, s)]
+    *found, limits = _completed(plan, share, device, workers, s)
+    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits)]
 
 
 def _of_blocks(s, work):
@@ -735,17 +849,23 @@ def _of_blocks(s, work):
     return [a.reshape(-1, *a.shape[len(s.shape) :]) for a in whole]
 
 
+def _completed(plan, share, device, workers, s):
+    """`limits.completed` of a part of the series."""
+    return completed(plan, s, share, device, workers, _in_kernel, _plan)
+
+
 def _estimates(s, plan, share, device, workers, shown=None):
-    """Parameters, information, numbers and status of all series."""
+    """Parameters, covariance, numbers, status and limits of all series."""
     if is_lazy(s.x):
-        return _of_blocks(s, functools.partial(_of_block, plan, share, device, workers or 1))
+        *found, which, params, covariance, free = _of_blocks(s, functools.partial(_of_block, plan, share, device, workers or 1))
+        return *found, Limits(which, params, covariance, free)
     n, p = s.off.size - 1, len(plan.names)
     if is_executor(workers):
-        work = functools.partial(_in_kernel, plan, share, device, 1)
+        work = functools.partial(_completed, plan, share, device, 1)
         limit = min(_SLAB, max(s.x.size // 64, int(5e6 / plan.model.cost)))  # some milliseconds of work at least
         found = mapped(workers, work, _slabs(s, limit))
     else:
-        work = functools.partial(_in_kernel, plan, share, device, workers)
+        work = functools.partial(_completed, plan, share, device, workers)
         found = map(work, _slabs(s, _SLAB if device == "cpu" else s.x.size))
     parts = []
     for part in found:
@@ -753,8 +873,10 @@ def _estimates(s, plan, share, device, workers, shown=None):
         if shown is not None:
             shown.update(len(part[0]))
     if not parts:
-        return np.empty((n, p)), np.empty((n, p, p)), np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
-    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+        found = np.empty((n, p)), np.empty((n, p, p)), np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
+        return *found, Limits.none((n,), 0)
+    *found, limits = zip(*parts, strict=True)
+    return *map(np.concatenate, found), Limits(*map(np.concatenate, zip(*limits, strict=True)))
 
 
 def _one_after_another(s):
@@ -792,14 +914,16 @@ def _tallied(s):
     return s._replace(x=x[first], w=w, off=np.searchsorted(number[first], np.arange(s.off.size)))
 
 
-def _in_kernel(plan, share, device, workers, s):
-    """`_estimates` of a part of the series by one launch of the kernel, which overwrites its copies of the values.
+def _in_kernel(plan, share, device, workers, s, start=None):
+    """Parameters, information, numbers and status of a part of the series by one launch, which overwrites its copies of values.
 
-    A module's function, so that processes can be sent it.
+    `start` has parameters of the kernel by name, from which its climbs begin.
     """
     n, model = s.off.size - 1, plan.model
     width = len(plan.layout) if plan.by_likelihood else plan.values.size
-    params, info = np.empty((n, width)), np.empty((n, width * (width + 1) // 2))
+    params, info = np.full((n, width), math.nan), np.empty((n, width * (width + 1) // 2))
+    for name, values in (start or {}).items():
+        params[:, plan.layout.index(name)] = values
     numbers, status = np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
     if plan.cls.is_discrete:
         s = _whole(s, *plan.values[-2:]) if plan.intervals else _tallied(s)
@@ -812,7 +936,9 @@ def _in_kernel(plan, share, device, workers, s):
     first = (code, x, w, s.w is not None, share, max(2, plan.free + 1), plan.values, off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)
-    launch(model.kernel, (*first, *outs), n, device=device, workers=workers, cost=cost, outputs=written, threads=64)
+    launch(
+        model.kernel, (*first, *outs), n, device=device, workers=workers, cost=cost, outputs=written, updated=(-4,), threads=64
+    )
     with np.errstate(invalid="ignore", over="ignore"):
         unit = np.where(numbers[:, k.MASS] == numbers[:, k.TOTAL], 1.0, numbers[:, k.TOTAL] / numbers[:, k.MASS])
         numbers[:, k.LOGLIK], info, numbers[:, k.MASS] = numbers[:, k.LOGLIK] * unit, info * unit[:, None], numbers[:, k.TOTAL]
@@ -829,13 +955,6 @@ def _in_kernel(plan, share, device, workers, s):
     return params[:, columns], full[:, columns][:, :, columns], numbers, status
 
 
-def _covariance(info, fixed, workers):
-    """Inverses of the information of the free parameters; 0 for fixed ones, NaN where there is no maximum."""
-    cov = np.empty(info.shape)
-    run_loop(k.INVERSES, len(cov), workers, np.ascontiguousarray(info), np.isnan(fixed), cov)
-    return cov
-
-
 def _counted(s, share):
     """Numbers of the values that have a weight, as the kernels take them."""
     kept = ~np.isnan(s.x) & (s.w > 0.0) & ~(share & (s.x == 0.0))
@@ -845,14 +964,13 @@ def _counted(s, share):
 
 
 def _fitted(s, plan, share, device, workers, shown=None):
-    params, info, numbers, status = _estimates(s, plan, share, device, workers, shown)
-    cov = _covariance(info, plan.known, 1 if is_executor(workers) else workers)
+    params, cov, numbers, status, limits = _estimates(s, plan, share, device, workers, shown)
     cov[~_INSIDE[status]] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
     se = standard_errors(cov)
     counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
-    _tell(plan.cls, status)
+    _tell(status)
     if s.w is not None and mass.size:
         i = int(np.argmin(mass / np.maximum(counts, 1)))
         warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
@@ -868,6 +986,7 @@ def _fitted(s, plan, share, device, workers, shown=None):
         s.keys,
         plan.free,
         s.labels,
+        _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
         partial=plan.intervals or (plan.by_likelihood and bool(np.isfinite(plan.values[-2:]).any())),
     )
 
@@ -907,18 +1026,29 @@ def _inflated(s, plan, device, workers):
         at_0 = np.asarray(rest.distribution.pmf(0.0))
         more = (share - at_0) / (1.0 - at_0)
         loglik = rest.loglik + plain.n_obs * (share * np.log(share) + (1.0 - share) * np.log1p(-share))
-    taken = rest.converged & (more > 0.0)
+        taken = _FITTED[rest.status] & (more > 0.0) & ~(plain.converged & (plain.loglik > loglik))
 
-    def chosen(name, new):
+    def chosen(old, new):
         """The new values of the series in which there are such zeros."""
-        old = getattr(plain, name)
         return np.where(taken.reshape(taken.shape + (1,) * (old.ndim - taken.ndim)), new, old)
 
     fields = {name: getattr(rest, name) for name in ("params", "se", "covariance", "n_iter", "status")} | {"loglik": loglik}
     zeros = np.where(taken, more, np.where(np.isin(plain.status, REFUSED), plain.zeros, 0.0))
-    found = dataclasses.replace(plain, **{n: chosen(n, v) for n, v in fields.items()}, zeros=zeros, free=plain.free + 1)
-    _tell(plan.cls, found.status)
+    pairs = (_with_limits(plain), _with_limits(rest))
+    limits = Limits(*(chosen(old, new) for old, new in zip(*pairs, strict=True)))
+    limits = limits._replace(free=limits.free + 1)
+    fields = {n: chosen(getattr(plain, n), v) for n, v in fields.items()}
+    found = dataclasses.replace(
+        plain, **fields, zeros=zeros, free=plain.free + 1, _limits=limits if (limits.which >= 0).any() else None
+    )
+    _tell(found.status)
     return found
+
+
+def _with_limits(fits):
+    """The limits of a batch, also where there are none."""
+    width = max((len(CLASSES[special.family].names) for special in fits.cls._contains), default=0)
+    return Limits.none(fits.status.shape, width) if fits._limits is None else fits._limits
 
 
 def padded(s):
@@ -970,7 +1100,7 @@ def _of_moments(method, s, cls):
         params[status != Status.OK] = math.nan
         fitted = distribution_of(cls, dict(zip(cls.names, params.T[:, :, None], strict=True)))
         loglik = np.where(status == Status.OK, np.where(known, fitted.logpdf(rows), 0.0).sum(axis=1), math.nan)
-    _tell(cls, status)
+    _tell(status)
     shape = s.shape
     blank, square = np.full((*shape, p), math.nan), np.full((*shape, p, p), math.nan)
     sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
@@ -1304,7 +1434,8 @@ class _WeightedFits:
         if not self.free:
             return known, np.ones(S, bool)
         series = _Series(np.tile(x, S), weights.reshape(-1), np.arange(S + 1, dtype=np.int64) * n, (S,), None)
-        params, _, _, status = _estimates(series, self._plan, False, "cpu", workers)
+        parts = [_in_kernel(self._plan, False, "cpu", workers, part) for part in _slabs(series, _SLAB)]
+        params, status = (np.concatenate([part[i] for part in parts]) for i in (0, 3))
         return dict(zip(self._plan.names, params.T, strict=True)) | known, _FITTED[status]
 
     def distribution(self, params):
@@ -1322,14 +1453,9 @@ Distribution.fit = classmethod(hands_on(fit_many)(Distribution.fit.__func__))  #
 Distribution._weighted_fits = _WeightedFits
 
 
-def _is_maximum(cls, status):
-    """Whether a fit ended in a maximum, or in the normal limit of Student's t."""
-    return (status == Status.OK) | ((status == Status.LIMIT) & (cls.family == "student_t"))
-
-
-def _tell(cls, status):
+def _tell(status):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
-    failed = ~np.asarray(_is_maximum(cls, status))
+    failed = ~_CONVERGED[np.asarray(status)]
     if not (failed & (status == Status.NONE_LEFT)).all():
         failed &= status != Status.NONE_LEFT
     _warn_of(failed, _MEANINGS[np.asarray(status)])

@@ -37,6 +37,7 @@ from numbastats._core.parallel import check_workers
 from numbastats._core.results import Table
 from numbastats.distributions import tables
 from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
@@ -89,6 +90,7 @@ class Distribution:
     _equations: ClassVar[Any] = None  # of its own for the likelihood of exact values
     _layout: ClassVar[tuple[str, ...]] = ()  # parameters of the likelihood's climb, where they are others than `names`
     _of_climb: ClassVar[Callable[..., Any] | None] = None  # from these and their information to those of `names`
+    _contains: ClassVar[tuple[Contains, ...]] = ()  # special cases and limits
     _by_lmoments: ClassVar[Callable[..., Any] | None] = None  # parameters from the first two L-moments and the third's ratio
     _by_moments: ClassVar[Callable[..., Any] | None] = None  # parameters from mean and standard deviation
     params: Any
@@ -115,7 +117,8 @@ class Distribution:
         """For every condition the parameter's name, where it holds, and its words."""
         for name, value in values.items():
             positive = name in cls._positive
-            yield name, (value > 0.0) & (value < math.inf) if positive else np.isfinite(value), "> 0" if positive else "finite"
+            inside = np.isfinite(value) | ((value == math.inf) & (name in cls._most))
+            yield name, (value > 0.0) & inside if positive else inside, "> 0" if positive else "finite"
 
     @classmethod
     def in_domain(cls, values):
@@ -153,7 +156,7 @@ class Distribution:
         Returns
         -------
         Distribution
-            NaN where a series cannot be fitted. The normal limit of Student's t has df = 1e12.
+            NaN where a series cannot be fitted; of fits at a limit that of the limit.
 
         Raises
         ------

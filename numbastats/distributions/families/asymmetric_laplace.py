@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, whole_line
@@ -137,6 +138,11 @@ class AsymmetricLaplace(Distribution):
     """
 
     names, family, aliases = ("kappa", "loc", "scale"), "asymmetric_laplace", ("laplace_asymmetric",)
+    _contains = (
+        Contains("laplace", lambda t, loc, scale: dict(kappa=1.0, loc=loc, scale=scale)),
+        Contains("exponential", lambda t, loc, scale: dict(kappa=1.0 / t, loc=loc, scale=scale / t)),
+        Contains("exponential", lambda t, loc, scale: dict(kappa=t, loc=-loc, scale=scale / t), mirrored=True),
+    )
     _kinked = True
 
     _kernels = Points("asymmetric_laplace", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 10.0))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -89,6 +90,12 @@ def guess(attempt, mean, sd, low, middle, high):
     return mean * size, (1.0 - mean) * size, 0.0, 1.0
 
 
+@device_function
+def settled(loc, least, median, most):
+    """With b = 1, a power function, the scale that is free reaches to the largest value."""
+    return math.nan, most - loc
+
+
 class Beta(Distribution):
     """Beta distribution: density like z^(a - 1) (1 - z)^(b - 1), z = (x - loc)/scale.
 
@@ -123,6 +130,7 @@ class Beta(Distribution):
     """
 
     names, family = ("a", "b", "loc", "scale"), "beta"
+    _contains = (Contains("uniform", lambda t, loc, scale: dict(a=1.0, b=1.0, loc=loc, scale=scale)),)
     _generator = ("beta", "a", "b")
 
     _kernels = Points(
@@ -131,7 +139,7 @@ class Beta(Distribution):
         shapes=2,
         cost=dict(pdf=40.0, logpdf=40.0, cdf=200.0, sf=200.0, logcdf=250.0, logsf=250.0, ppf=1000.0, isf=1000.0),
     )
-    _equations = fits.OwnEquations(("a", "b"), fits.FIT_BETA, 15.0)
+    _equations = fits.OwnEquations(("a", "b"), fits.FIT_BETA, 15.0, certain=True)
     _likelihood = Likelihood("beta", _kernels, ("a", "b"), shapes=2)
 
     def __init__(self, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY, Normal
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
@@ -90,9 +91,10 @@ class BirnbaumSaunders(OneShape, Distribution):
     """
 
     family, aliases = "birnbaum_saunders", ("fatiguelife",)
+    _contains = (Contains("normal", lambda t, loc, scale: dict(shape=1.0 / t, loc=loc - t * scale, scale=t * scale)),)
 
     _kernels = Points("birnbaum_saunders", __name__, shapes=1, cost=Normal._kernels.cost | {"pdf": 12.0, "logpdf": 10.0})
-    _likelihood = Likelihood("birnbaum_saunders", _kernels, ("shape", "scale"), shapes=1, starts=2, cost=250.0)
+    _likelihood = Likelihood("birnbaum_saunders", _kernels, ("shape", "scale"), shapes=1, starts=2, pole=-1, cost=250.0)
 
     def _mean_var(self):
         square = np.square(self.shape)

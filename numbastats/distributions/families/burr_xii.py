@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.logistic as logistic
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.exponential import Exponential, logcdf_by_log
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
@@ -113,6 +114,12 @@ class BurrXII(ByRawMoments, Distribution):
     """
 
     names, family, aliases = ("c", "d", "loc", "scale"), "burr_xii", ("burr12",)
+    _contains = (
+        Contains("lomax", lambda t, shape, loc, scale: dict(c=1.0, d=shape, loc=loc, scale=scale)),
+        Contains("log_logistic", lambda t, shape, loc, scale: dict(c=shape, d=1.0, loc=loc, scale=scale)),
+        Contains("weibull", lambda t, shape, loc, scale: dict(c=shape, d=t, loc=loc, scale=scale * t ** (1.0 / shape))),
+        Contains("pareto", lambda t, shape, loc, scale: dict(c=t, d=shape / t, loc=loc, scale=scale)),
+    )
 
     _kernels = Points("burr_xii", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 25.0))
     _likelihood = Likelihood("burr_xii", _kernels, ("c", "d", "scale"), shapes=2, starts=3, cost=350.0)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families import gamma
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points
@@ -131,6 +132,7 @@ class ChiSquared(Distribution):
     """
 
     names, family, aliases = ("df", "loc", "scale"), "chi_squared", ("chi2",)
+    _contains = (Contains("exponential", lambda t, loc, scale: dict(df=2.0, loc=loc, scale=0.5 * scale)),)
     _generator = ("chisquare", "df")
 
     _kernels = Points("chi_squared", __name__, shapes=1, cost=gamma.Gamma._kernels.cost)

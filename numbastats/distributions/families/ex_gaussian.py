@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.normal as normal
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
 from numbastats.distributions.protocol import Distribution
@@ -133,6 +134,10 @@ class ExGaussian(Distribution):
     """
 
     names, family, aliases = ("K", "loc", "scale"), "ex_gaussian", ("exponnorm",)
+    _contains = (
+        Contains("normal", lambda t, loc, scale: dict(K=1.0 / t, loc=loc, scale=scale)),
+        Contains("exponential", lambda t, loc, scale: dict(K=t, loc=loc, scale=scale / t)),
+    )
     _kinked = True  # nearly, for a large K
 
     _kernels = Points("ex_gaussian", __name__, shapes=1, cost=dict(pdf=25.0, logpdf=20.0, ppf=600.0, isf=600.0))

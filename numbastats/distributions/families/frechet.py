@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.gumbel import Gumbel
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
@@ -73,6 +74,7 @@ class Frechet(ByRawMoments, OneShape, Distribution):
     """
 
     family, aliases = "frechet", ("invweibull",)
+    _contains = (Contains("gumbel", lambda t, loc, scale: dict(shape=t, loc=loc - t * scale, scale=t * scale)),)
 
     _kernels = Points("frechet", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 18.0))
     _likelihood = Likelihood("frechet", _kernels, ("shape", "scale"), shapes=1, starts=2, cost=250.0)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.normal import NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -149,6 +150,11 @@ class Gamma(OneShape, Distribution):
     """
 
     family = "gamma"
+    _contains = (
+        Contains("exponential", lambda t, loc, scale: dict(shape=1.0, loc=loc, scale=scale)),
+        Contains("chi_squared", lambda t, df, loc, scale: dict(shape=0.5 * df, loc=loc, scale=2.0 * scale)),
+        Contains("normal", lambda t, loc, scale: dict(shape=t * t, loc=loc - t * scale, scale=scale / t)),
+    )
     _generator = ("gamma", "shape", 1.0)
 
     _kernels = Points(
@@ -157,7 +163,7 @@ class Gamma(OneShape, Distribution):
         shapes=1,
         cost=dict(pdf=20.0, logpdf=15.0, cdf=120.0, sf=120.0, logcdf=150.0, logsf=150.0, ppf=600.0, isf=600.0),
     )
-    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_GAMMA, 15.0)
+    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_GAMMA, 15.0, certain=True)
     _likelihood = Likelihood(*("gamma", _kernels, ("shape", "scale")), shapes=1, starts=2)
 
     _by_moments = staticmethod(lambda mean, sd: ((mean / sd) ** 2, 0.0, sd * (sd / mean)))

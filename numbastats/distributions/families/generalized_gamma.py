@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gamma as gamma
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, half_line
 from numbastats.distributions.moments import ByRawMoments
@@ -116,6 +119,11 @@ def guess(attempt, mean, sd, low, middle, high):
     return (1.0, weibull, 0.0, 1.1 * mean) if attempt == 1 else (4.0, 0.5 * weibull, 0.0, middle * exp(-2.6 / weibull))
 
 
+def _near_lognormal(t, sigma, loc, scale):
+    """X/scale is the power 1/c of a gamma variable of shape a, whose logarithm is nearly normal for a large shape."""
+    return dict(a=t, c=1.0 / (sigma * np.sqrt(t)), loc=loc, scale=scale * np.exp(-sigma * np.sqrt(t) * np.log(t)))
+
+
 class GeneralizedGamma(ByRawMoments, Distribution):
     """Generalised gamma distribution: density like z^(a c - 1) e^(-z^c), z = (x - loc)/scale; z^c is gamma distributed.
 
@@ -152,6 +160,15 @@ class GeneralizedGamma(ByRawMoments, Distribution):
     """
 
     names, family, aliases = ("a", "c", "loc", "scale"), "generalized_gamma", ("gengamma",)
+    _contains = (
+        Contains("gamma", lambda t, shape, loc, scale: dict(a=shape, c=1.0, loc=loc, scale=scale)),
+        Contains("weibull", lambda t, shape, loc, scale: dict(a=1.0, c=shape, loc=loc, scale=scale)),
+        Contains("half_normal", lambda t, loc, scale: dict(a=0.5, c=2.0, loc=loc, scale=math.sqrt(2.0) * scale)),
+        Contains("lognormal", _near_lognormal),
+        Contains(
+            "beta", lambda t, a, b, loc, scale: dict(a=a / t, c=t, loc=loc, scale=scale), fixed={"b": 1.0}
+        ),  # a power function
+    )
 
     _kernels = Points("generalized_gamma", __name__, shapes=2, cost={k: v + 20.0 for k, v in gamma.Gamma._kernels.cost.items()})
     _likelihood = Likelihood("generalized_gamma", _kernels, ("a", "c", "scale"), shapes=2, starts=3)

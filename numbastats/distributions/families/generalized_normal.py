@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.generalized_gamma as generalized_gamma
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.gamma import Gamma
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
@@ -99,6 +100,11 @@ class GeneralizedNormal(Distribution):
     """
 
     names, family, aliases = ("beta", "loc", "scale"), "generalized_normal", ("gennorm",)
+    _contains = (
+        Contains("laplace", lambda t, loc, scale: dict(beta=1.0, loc=loc, scale=scale)),
+        Contains("normal", lambda t, loc, scale: dict(beta=2.0, loc=loc, scale=math.sqrt(2.0) * scale)),
+        Contains("uniform", lambda t, loc, scale: dict(beta=t, loc=loc + 0.5 * scale, scale=0.5 * scale)),
+    )
     _kinked = True
 
     _kernels = Points("generalized_normal", __name__, shapes=1, cost={**Gamma._kernels.cost, "pdf": 20.0, "logpdf": 15.0})

@@ -8,6 +8,7 @@ import numpy as np
 
 import numbastats.distributions.families.gumbel as gumbel
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.gpd import expanded, reduced, reduced_by_shape
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
@@ -119,6 +120,7 @@ class GEV(OneShape, Distribution):
     """
 
     family, aliases = "gev", ("genextreme",)
+    _contains = (Contains("gumbel", lambda t, loc, scale: dict(shape=0.0, loc=loc, scale=scale)),)
     _support_in_words = "from -1/shape, or to it; all numbers at 0"
     _positive = ("scale",)
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution, OneShape
@@ -136,6 +137,7 @@ class GPD(OneShape, Distribution):
     """
 
     family, aliases = "gpd", ("genpareto",)
+    _contains = (Contains("exponential", lambda t, loc, scale: dict(shape=0.0, loc=loc, scale=scale)),)
     _support_in_words = "0 to ∞, or to -1/shape"
     _positive = ("scale",)
 

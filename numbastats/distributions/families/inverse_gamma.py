@@ -9,6 +9,7 @@ import numpy as np
 import numbastats.distributions.families.gamma as gamma
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.maps import POWER
 from numbastats.distributions.kernels.points import Points, half_line
@@ -85,6 +86,7 @@ class InverseGamma(OneShape, Distribution):
     """
 
     family, aliases = "inverse_gamma", ("invgamma",)
+    _contains = (Contains("normal", lambda t, loc, scale: dict(shape=t * t, loc=loc - t * scale, scale=t**3 * scale)),)
 
     _kernels = Points("inverse_gamma", __name__, shapes=1, cost=gamma.Gamma._kernels.cost)
     _likelihood = Likelihood("inverse_gamma", _kernels, ("shape", "scale"), shapes=1, starts=2)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -151,6 +152,7 @@ class InverseGaussian(Distribution):
     """
 
     names, family, aliases = ("mean", "shape", "loc"), "inverse_gaussian", ("invgauss", "wald")
+    _contains = (Contains("normal", lambda t, loc, scale: dict(mean=t * scale, shape=t**3 * scale, loc=loc - t * scale)),)
     _generator = ("wald", "_mu", 1.0)
     _positive, _scipy_shapes = ("mean", "shape"), ("mu",)
 
@@ -162,7 +164,7 @@ class InverseGaussian(Distribution):
         cost=dict(pdf=12.0, logpdf=8.0, cdf=60.0, sf=100.0, logcdf=60.0, logsf=100.0, ppf=1000.0, isf=1000.0),
     )
     _equations = fits.OwnEquations(("mean", "shape"), fits.FIT_INVERSE_GAUSSIAN, 6.0)
-    _likelihood = Likelihood(*("inverse_gaussian", _kernels, ("ratio", "shape")), shapes=1, starts=2)
+    _likelihood = Likelihood(*("inverse_gaussian", _kernels, ("ratio", "shape")), shapes=1, starts=2, pole=-1)
 
     _layout = ("ratio", "loc", "shape")  # of the standard form: the shape there is mean/shape, the scale here `shape`
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY, Normal
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, whole_line
@@ -98,6 +99,17 @@ class JohnsonSU(Distribution):
     """
 
     names, family, aliases = ("a", "b", "loc", "scale"), "johnson_su", ("johnsonsu",)
+    _contains = (
+        Contains("normal", lambda t, loc, scale: dict(a=0.0, b=t, loc=loc, scale=t * scale)),
+        Contains(
+            "lognormal", lambda t, sigma, loc, scale: dict(a=-np.log(t) / sigma, b=1.0 / sigma, loc=loc, scale=2.0 * scale / t)
+        ),
+        Contains(
+            "lognormal",
+            lambda t, sigma, loc, scale: dict(a=np.log(t) / sigma, b=1.0 / sigma, loc=-loc, scale=2.0 * scale / t),
+            mirrored=True,
+        ),
+    )
     _positive = ("b", "scale")
 
     _kernels = Points("johnson_su", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 20.0))

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.exponential as exponential
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, unit_interval
 from numbastats.distributions.kernels.transformed import transformed
@@ -102,6 +103,7 @@ class Kumaraswamy(ByRawMoments, Distribution):
     """
 
     names, family = ("a", "b", "loc", "scale"), "kumaraswamy"
+    _contains = (Contains("uniform", lambda t, loc, scale: dict(a=1.0, b=1.0, loc=loc, scale=scale)),)
 
     _kernels = Points("kumaraswamy", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 20.0))
     _likelihood = Likelihood("kumaraswamy", _kernels, ("a", "b"), shapes=2, starts=2)

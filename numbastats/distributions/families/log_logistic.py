@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.logistic import Logistic
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
@@ -71,6 +72,7 @@ class LogLogistic(ByRawMoments, OneShape, Distribution):
     """
 
     family, aliases = "log_logistic", ("fisk", "loglogistic")
+    _contains = (Contains("logistic", lambda t, loc, scale: dict(shape=t, loc=loc - t * scale, scale=t * scale)),)
 
     _kernels = Points("log_logistic", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 16.0))
     _likelihood = Likelihood("log_logistic", _kernels, ("shape", "scale"), shapes=1, starts=2, cost=250.0)

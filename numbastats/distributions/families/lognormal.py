@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, NORMAL_ENTROPY
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -105,6 +106,7 @@ class Lognormal(Distribution):
     """
 
     names, family, aliases = ("sigma", "loc", "scale"), "lognormal", ("lognorm",)
+    _contains = (Contains("normal", lambda t, loc, scale: dict(sigma=1.0 / t, loc=loc - t * scale, scale=t * scale)),)
 
     _kernels = Points("lognormal", __name__, shapes=1, cost=dict(pdf=10.0, logpdf=8.0, ppf=10.0, isf=10.0))
     _equations = fits.OwnEquations(("sigma", "scale"), fits.FIT_LOGNORMAL, 6.0)

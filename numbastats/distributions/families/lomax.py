@@ -6,6 +6,7 @@ import numpy as np
 
 import numbastats.distributions.families.gpd as gpd
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.exponential import Exponential
 from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points, half_line
@@ -78,6 +79,7 @@ class Lomax(OneShape, Distribution):
     """
 
     family = "lomax"
+    _contains = (Contains("exponential", lambda t, loc, scale: dict(shape=t, loc=loc, scale=t * scale)),)
 
     _kernels = Points("lomax", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("lomax", _kernels, ("shape", "scale"), shapes=1, starts=3, closed=True, cost=200.0)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+import numbastats.distributions.families.poisson as poisson
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.counts import Counts
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.masses import Masses
@@ -20,6 +23,9 @@ from numbastats.scalar.mixture import gamma_terms
 __all__ = ["NegativeBinomial", "constants", "guess", "logcdf", "logpmf", "logsf", "moments", "score", "support", "tails"]
 
 support = half_line
+
+
+_POISSON = 1e18  # size from which on doubles do not tell the distribution from Poisson's
 
 
 @device_function
@@ -36,16 +42,20 @@ def logpmf(k, c):
 
 @device_function
 def tails(k, c):
-    return beta_tails(c[2], c[3], beta_constants(c[1], k + 1.0))[:2]
+    return poisson.tails(k, c[0]) if c[1] >= _POISSON else beta_tails(c[2], c[3], beta_constants(c[1], k + 1.0))[:2]
 
 
 @device_function
 def logcdf(k, c):
+    if c[1] >= _POISSON:
+        return poisson.logcdf(k, c[0])
     return beta_log_tails(c[2], c[3], beta_constants(c[1], k + 1.0))[0] if c[0] > 0.0 else 0.0
 
 
 @device_function
 def logsf(k, c):
+    if c[1] >= _POISSON:
+        return poisson.logsf(k, c[0])
     return beta_log_tails(c[2], c[3], beta_constants(c[1], k + 1.0))[1] if c[0] > 0.0 else -math.inf
 
 
@@ -78,7 +88,8 @@ class NegativeBinomial(Counts):
     mean : array_like
         Mean, >= 0.
     size : array_like
-        Size, > 0, the inverse of what is also called dispersion; a Poisson distribution for size to infinity.
+        Size, > 0, the inverse of what is also called dispersion. ``inf`` is a Poisson distribution, and is stored as 1e18, from
+        which on doubles do not tell the two apart.
 
     Raises
     ------
@@ -89,7 +100,7 @@ class NegativeBinomial(Counts):
     -----
     Probabilities are written in deviances, tails are those of the beta distribution. A fit has a maximum where the variance of
     the data, their mean square about the mean, is more than the mean; else the likelihood rises towards the Poisson distribution,
-    and the fit ends at its bound, size = 1e7, with status 3.
+    and the fit ends at that limit, size = inf, with status 2.
 
     References
     ----------
@@ -105,7 +116,12 @@ class NegativeBinomial(Counts):
     """
 
     names, family, aliases = ("mean", "size"), "negative_binomial", ("nbinom",)
+    _contains = (
+        Contains("poisson", lambda t, mean: dict(mean=mean, size=t)),
+        Contains("geometric", lambda t, mean: dict(mean=mean, size=1.0)),
+    )
     _positive = names
+    _most: ClassVar[dict[str, float]] = {"size": _POISSON}
     _kernels = Masses(
         "negative_binomial", __name__, shapes=2, cost=dict(pmf=80.0, logpmf=70.0, cdf=200.0, sf=200.0, ppf=900.0, isf=900.0)
     )
@@ -124,4 +140,8 @@ class NegativeBinomial(Counts):
         return (1.0 + 2.0 * ratio) / np.sqrt(var), np.divide(6.0, size) + 1.0 / var
 
     def _draws(self, shape, options):
-        return random.negative_binomial(self.size, np.divide(self.size, np.add(self.size, self.params.mean)), shape, **options)
+        size, mean = np.asarray(self.size), np.asarray(self.params.mean)
+        size = np.where(
+            size >= _POISSON, np.maximum(1e8 * mean, 1.0), size
+        )  # a Poisson distribution but for 1e-8 of its variance
+        return random.negative_binomial(size, np.divide(size, np.add(size, mean)), shape, **options)

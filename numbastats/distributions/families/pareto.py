@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.exponential import Exponential
 from numbastats.distributions.families.gpd import GPD
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -77,6 +78,7 @@ class Pareto(OneShape, Distribution):
     """
 
     family = "pareto"
+    _contains = (Contains("exponential", lambda t, loc, scale: dict(shape=t, loc=loc - t * scale, scale=t * scale)),)
 
     _kernels = Points("pareto", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 12.0))
     _likelihood = Likelihood("pareto", _kernels, ("shape", "scale"), shapes=1, cost=60.0)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.distributions.families.gamma as gamma
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
@@ -164,13 +165,18 @@ class PearsonIII(Distribution):
     """
 
     names, family, aliases = ("skew", "loc", "scale"), "pearson_iii", ("pearson3",)
+    _contains = (
+        Contains("normal", lambda t, loc, scale: dict(skew=0.0, loc=loc, scale=scale)),
+        Contains("exponential", lambda t, loc, scale: dict(skew=2.0, loc=loc + scale, scale=scale), fixed={"loc": None}),
+        Contains("exponential", lambda t, loc, scale: dict(skew=-2.0, loc=-loc - scale, scale=scale), True, {"loc": None}),
+    )
     _positive = ("scale",)
 
     _kernels = Points(
         "pearson_iii", __name__, shapes=1, cost=dict(pdf=20.0, logpdf=15.0, cdf=120.0, sf=120.0, ppf=1500.0, isf=1500.0)
     )
     _likelihood = Likelihood(
-        "pearson_iii", _kernels, names, shapes=1, real=(True,), below=(-2.0,), above=(2.0,), starts=3, cost=400.0
+        "pearson_iii", _kernels, names, shapes=1, real=(True,), below=(-2.0,), above=(2.0,), starts=3, pole=0, cost=400.0
     )
 
     def __init__(self, skew: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

@@ -8,6 +8,7 @@ import numpy as np
 
 import numbastats.distributions.families.normal as normal
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import ALWAYS, Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
 from numbastats.distributions.protocol import Distribution, OneShape
@@ -144,6 +145,11 @@ class SkewNormal(OneShape, Distribution):
     """
 
     family, aliases = "skew_normal", ("skewnorm",)
+    _contains = (
+        Contains("normal", lambda t, loc, scale: dict(shape=0.0, loc=loc, scale=scale)),
+        Contains("half_normal", lambda t, loc, scale: dict(shape=t, loc=loc, scale=scale)),
+        Contains("half_normal", lambda t, loc, scale: dict(shape=-t, loc=-loc, scale=scale), mirrored=True),
+    )
     _positive = ("scale",)
     _kinked = True  # nearly, for a large shape
 

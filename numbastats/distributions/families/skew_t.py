@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
 from numbastats.distributions.by_density import ByFormulas
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families import student_t
 from numbastats.distributions.kernels.likelihood import ALWAYS, Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
@@ -114,6 +115,14 @@ class SkewT(ByFormulas):
     """
 
     names, family = ("shape", "df", "loc", "scale"), "skew_t"
+    _contains = (
+        Contains("student_t", lambda t, df, loc, scale: dict(shape=0.0, df=df, loc=loc, scale=scale)),
+        Contains("cauchy", lambda t, loc, scale: dict(shape=0.0, df=1.0, loc=loc, scale=scale)),
+        Contains("skew_normal", lambda t, shape, loc, scale: dict(shape=shape, df=t, loc=loc, scale=scale)),
+        Contains("normal", lambda t, loc, scale: dict(shape=0.0, df=t, loc=loc, scale=scale)),
+        Contains("half_normal", lambda t, loc, scale: dict(shape=t, df=t, loc=loc, scale=scale)),
+        Contains("half_normal", lambda t, loc, scale: dict(shape=-t, df=t, loc=-loc, scale=scale), mirrored=True),
+    )
     _positive = ("df", "scale")
 
     _kernels = Points("skew_t", __name__, shapes=2, cost=dict(pdf=200.0, logpdf=200.0))

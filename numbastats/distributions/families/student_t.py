@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.kernel import device_function
-from numbastats._core.status import LIMIT
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
@@ -222,6 +222,10 @@ class StudentT(Distribution):
     """
 
     names, family, aliases = ("df", "loc", "scale"), "student_t", ("t",)
+    _contains = (
+        Contains("normal", lambda t, loc, scale: dict(df=t, loc=loc, scale=scale)),
+        Contains("cauchy", lambda t, loc, scale: dict(df=1.0, loc=loc, scale=scale)),
+    )
     _generator = ("standard_t", "df")
     _building_time = 1.5e7
     _most: ClassVar[dict[str, float]] = {"df": _NORMAL_DF}
@@ -230,15 +234,10 @@ class StudentT(Distribution):
         "student_t", __name__, shapes=1, cost=dict(pdf=5.0, logpdf=4.0, cdf=250.0, sf=250.0, ppf=1000.0, isf=1000.0)
     )
     _equations = fits.OwnEquations(names, fits.FIT_STUDENT_T, 100.0)
-    _likelihood = Likelihood(*("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), limit=LIMIT, starts=2)
+    _likelihood = Likelihood(*("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), starts=2)
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(df=df, loc=loc, scale=scale)
-
-    @classmethod
-    def _refusals(cls, values):
-        for name, holds, words in super()._refusals(values):
-            yield name, holds | (values[name] == math.inf) if name == "df" else holds, words
 
     @classmethod
     def _described(cls, df, loc, scale):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 import numbastats.random as random
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.normal import LOG_SQRT_2PI, Normal
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
@@ -140,6 +141,18 @@ def _solved(below, above, c):
     return (-z if mirrored else z) + 0.0
 
 
+def _between(known):
+    return dict(loc=known["lower"], scale=known["upper"] - known["lower"])
+
+
+def _from_below(known):
+    return dict(loc=known["lower"])
+
+
+def _from_above(known):
+    return dict(loc=-known["upper"])
+
+
 class TruncatedNormal(Distribution):
     """Normal distribution restricted to an interval.
 
@@ -170,6 +183,22 @@ class TruncatedNormal(Distribution):
     """
 
     names, family, aliases = ("lower", "upper", "loc", "scale"), "truncated_normal", ("truncnorm",)
+    _contains = (
+        Contains("uniform", lambda t, loc, scale: dict(loc=loc + 0.5 * scale, scale=t * scale), fixed=_between),
+        Contains(
+            "exponential",
+            lambda t, loc, scale: dict(loc=loc - t * t * scale, scale=t * scale),
+            fixed=_from_below,
+            ends=("lower", "upper"),
+        ),
+        Contains(
+            "exponential",
+            lambda t, loc, scale: dict(loc=t * t * scale - loc, scale=t * scale),
+            True,
+            _from_above,
+            ("lower", "upper"),
+        ),
+    )
     _support_in_words = "lower to upper"
     _positive, _scipy_shapes = ("scale",), ("a", "b")
 

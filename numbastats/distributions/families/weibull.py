@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from numbastats._core.kernel import device_function
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.families.exponential import logcdf_by_log
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
@@ -96,10 +99,15 @@ class Weibull(OneShape, Distribution):
     """
 
     family, aliases = "weibull", ("weibull_min",)
+    _contains = (
+        Contains("exponential", lambda t, loc, scale: dict(shape=1.0, loc=loc, scale=scale)),
+        Contains("rayleigh", lambda t, loc, scale: dict(shape=2.0, loc=loc, scale=math.sqrt(2.0) * scale)),
+        Contains("gumbel_min", lambda t, loc, scale: dict(shape=t, loc=loc - t * scale, scale=t * scale)),
+    )
     _generator = ("weibull", "shape")
 
     _kernels = Points("weibull", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 25.0))
-    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_WEIBULL, 20.0)
+    _equations = fits.OwnEquations(("shape", "scale"), fits.FIT_WEIBULL, 20.0, certain=True)
     _likelihood = Likelihood(*("weibull", _kernels, ("shape", "scale")), shapes=1, starts=2)
 
     def _mean_var(self):

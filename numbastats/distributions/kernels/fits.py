@@ -19,7 +19,7 @@ from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.information import invert
 from numbastats._core.kernel import Kernel, WithFunctions, array_function, bind, build, host_loop
-from numbastats._core.status import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, NONE_LEFT, NOT_FINITE, OK, OUTSIDE, TOO_FEW
+from numbastats._core.status import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, NONE_LEFT, NOT_FINITE, OK, OUTSIDE, POLE, TOO_FEW
 from numbastats.scalar import elementary as el
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import special
@@ -68,6 +68,7 @@ class OwnEquations(NamedTuple):
     held: dict[str, float] | None = None  # parameters of the kernel that the family does not have
     layout: tuple[str, ...] = ()  # parameters of the kernel in its order, where they are others
     fixable: tuple[str, ...] | None = None  # those that may be fixed; all by default
+    certain: bool = False  # whether a maximum that is found is the only one
 
 
 _LOG_2PI = 1.8378770664093453
@@ -425,7 +426,7 @@ def _student_limit(data, p):
     """The status next to a pole, or to the normal distribution; else 0."""
     _x, _w, _mass, narrow, most = data
     if p[2] < narrow:
-        return BOUND
+        return POLE
     return LIMIT if p[0] >= most else 0
 
 
@@ -513,18 +514,18 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
         sample = x, w, mass, _NARROW * unit, _MOST_DF if free else math.inf
         done, reached, passes = _student_climb(sample, 3, mass, 1e-3, MOST, work)
         numbers[PASSES] += passes
-        if free and p[0] <= floor:
-            done = BOUND
-        if done == BOUND and free:
+        if free and p[0] <= floor and done != POLE:
+            done = BOUND if floor == _LEAST_DF else POLE
+        if (done == BOUND or done == POLE) and free:
             ties = _tied(x, w, p[1], 1e3 * _NARROW * unit)
             if _CLEAR * ties > floor * (mass - ties) * (1.0 + 1e-9):
                 floor, attempt = _CLEAR * ties / (mass - ties), attempt - 1
                 continue
-        pole, at_pole = done == BOUND, status == BOUND
+        pole, at_pole = done == BOUND or done == POLE, status == BOUND or status == POLE
         if best == -math.inf or (at_pole and not pole) or (at_pole == pole and reached > best):
             best, status = reached, done
             results(work, 3, params, info)
-    if status != BOUND and free:
+    if status != BOUND and status != POLE and free:
         loc, scale = _normal(x, w, fixed[1], fixed[2], numbers)
         if status == LIMIT or numbers[LOGLIK] >= best - 1e-12 * abs(best):
             status, best = LIMIT, numbers[LOGLIK]

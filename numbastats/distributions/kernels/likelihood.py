@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 from numba import types
 
 from numbastats._core import numba_internals
-from numbastats._core.climb import HIGH, LOW, PAR, climber, rows
+from numbastats._core.climb import HIGH, LOW, PAR, climber, copy, rows
 from numbastats._core.kernel import WithFunctions, array_function, bind, build, device_function
-from numbastats._core.status import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, OK, OUTSIDE
+from numbastats._core.status import BOUND, CONSTANT, NO_CONVERGENCE, OK, OUTSIDE, POLE
 from numbastats.distributions.kernels.fits import (
     LOGLIK,
     MASS,
@@ -54,9 +54,8 @@ _STEP, _CENTRAL, _BY_SHAPE = 1e-6, 3e-5, 1e-3  # of differences, in units of the
 _NARROW = 1e-6  # intervals in units of the spread that are a density times their length, to its square
 _LEAST, _GREATEST = 1e-10, 1e10  # scales in units of the spread, beyond which there is no maximum
 _CERTAIN = 1e-6  # a value's share of the log-likelihood of intervals that is its supremum 0 but for rounding
-_NORMAL = 1e12  # degrees of freedom that stand for infinity
 _INNER = 1e-6  # distance of a free end of the support from the least value, in units of the spread
-_MORE_ROWS = 3
+_MORE_ROWS = 4
 FIRST, WHERE_FIXED, ALWAYS = 0, 1, 2  # whether the best of all starts is taken: never, where the scale is fixed, or always
 _MOST_SHAPES = 2
 _FLAGS = ("contract", "reassoc")
@@ -88,7 +87,7 @@ class Rules(NamedTuple):
     kink: float = math.nan  # information of one value on a settled location, in units of the scale; NaN if it is an end
     starts: int = 1  # of which the first that leads to a maximum is taken
     every: int = FIRST  # or all
-    limit: int = BOUND  # the status where the first shape has grown to its bound
+    pole: int = -1  # the parameter, of shapes and location, beyond whose bounds the likelihood grows without one
 
 
 # --- scalar parts ------------------------------------------------------------------------------------------------
@@ -282,8 +281,9 @@ def _derivatives(data, p, g, H):
 
 @_function
 def _limit(data, p):
-    """The status where the scale has left the size of the data; else 0."""
-    return BOUND if not (_LEAST < p[data[4][1].shapes + 1] < _GREATEST) else 0
+    """The status where the scale has left the size of the data, at a value or beyond all; else 0."""
+    scale = p[data[4][1].shapes + 1]
+    return POLE if not scale > _LEAST else BOUND if not scale < _GREATEST else 0
 
 
 @_function
@@ -460,13 +460,13 @@ def _ended(rules, work, held, done):
     p, low, high = work[PAR], work[LOW], work[HIGH]
     for k in range(rules.shapes + 1):
         if held[k] != held[k] and (p[k] <= low[k] or p[k] >= high[k]):
-            return rules.limit if k == 0 and p[k] >= high[k] else BOUND
+            return POLE if rules.pole == k else BOUND
     return done
 
 
 @_function
-def _best_climb(data, about, params, numbers, work):
-    """The best of the climbs from the family's starts: status and log-likelihood.
+def _best_climb(data, about, given, params, numbers, work):
+    """The best of the climbs from the family's starts, or the one from `given` parameters: status and log-likelihood.
 
     An end at a bound is the last choice, unless the family has stationary points that are no maxima and so takes ALWAYS the best.
     """
@@ -475,14 +475,18 @@ def _best_climb(data, about, params, numbers, work):
     rules, mass, least, p = family[1], sample[6], sample[7], work[PAR]
     a, best, status, attempt = rules.shapes, -math.inf, NO_CONVERGENCE, 0
     more = rules.every == ALWAYS or (rules.every == WHERE_FIXED and held[a + 1] == held[a + 1])
+    if given[a + 1] == given[a + 1]:
+        attempt = rules.starts - 1
     while attempt < rules.starts:
-        shift = 0.0
+        shift = held[a] if rules.begins == 0.0 and held[a] == held[a] else 0.0
         if _shifts(rules, held):  # the end of the support, from near the least value on down
             shift = least - (0.02 if attempt % 2 == 0 else 1.0) * (first - least)
         _start_of(family, attempt, first - shift, sd, low - shift, middle - shift, high - shift, p)
+        p[a] += shift
+        if given[a + 1] == given[a + 1]:
+            copy(given[: a + 2], p[: a + 2])
         for k in range(a):
             p[k] = min(max(p[k], rules.below[k]), rules.above[k])
-        p[a] += shift
         begin(held, work)
         _bounds(rules, least, held, work)
         done, reached, passes = _climb(data, a + 2, mass, 1e-6, MOST, work)
@@ -499,9 +503,15 @@ def _best_climb(data, about, params, numbers, work):
 
 @_function
 def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work):
-    """Fits one series, which it overwrites; `fixed` has the ends of the truncation after the parameters. Returns the status."""
+    """Fits one series, which it overwrites; `fixed` has the ends of the truncation after the parameters. Returns the status.
+
+    `params` has where the climb begins, or NaN.
+    """
     code, rules = family[0], family[1]
     a, (begins, ends) = rules.shapes, _inside(rules, fixed)
+    given = work[_EXTRA + 3]
+    for i in range(a + 2):
+        given[i] = params[i]
     if code == INTERVALS:
         n, least, most, finite, outside = _pack_intervals(rules, x, w, weighted, share, (begins, ends), numbers)
     else:
@@ -518,6 +528,7 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
         return CONSTANT
     length, in_place = x.size // 3, _settled_of(family, fixed[a], least, centre, most)
     cut = ((fixed[a + 2] - centre) / unit, (fixed[a + 3] - centre) / unit)
+    given[a], given[a + 1] = (given[a] - centre) / unit, given[a + 1] / unit
     held = work[_EXTRA]
     for i in range(a):
         held[i] = fixed[i]
@@ -531,16 +542,13 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     lo, hi, v = x[exact:n], x[length + exact : length + n], w[exact:n]
     sample = x[:exact], w[:exact], lo, hi, v, cut, mass, least, most
     data = sample, held, work[_EXTRA + 1], work[_EXTRA + 2], family
-    status, best = _best_climb(data, about, params, numbers, work)
+    status, best = _best_climb(data, about, given, params, numbers, work)
     if status == NO_CONVERGENCE and best == -math.inf:
         for i in range(a + 2):
             params[i] = math.nan
         return OUTSIDE
     if exact == 0 and best > -_CERTAIN * mass:
         status = BOUND
-    if status == LIMIT:
-        params[0] = held[0] = _NORMAL
-        best, _noise = _gradient_of(family, sample, params, work[PAR])
     _information(data, params, info)
     exact_mass = 0.0
     for j in range(exact):
@@ -564,8 +572,6 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     params[a + 1] = in_place[1] if in_place[1] == in_place[1] else unit * params[a + 1]
     for i in range(a + 2):
         params[i] = fixed[i] if fixed[i] == fixed[i] else params[i]
-    if status == LIMIT:
-        params[0], info[0] = math.inf, math.nan
     return status
 
 
@@ -583,8 +589,8 @@ def _with_facts(family, x, w, weighted, share, least_count, fixed, params, info,
     """The fit of a series by the kernel of all families: the rules come as a tuple of numbers, which Numba takes faster."""
     code, f, at_gradient, at_start, at_settled = family
     logs = (f[5] > 0.0, f[6] > 0.0, f[7] > 0.0, f[8] > 0.0)
-    starts, every, limit = int(f[13]), int(f[14]), int(f[15])
-    rules = Rules(int(f[0]), (f[1], f[2]), (f[3], f[4]), logs, f[9], f[10], f[11] > 0.0, f[12], starts, every, limit)
+    starts, every, pole = int(f[13]), int(f[14]), int(f[15])
+    rules = Rules(int(f[0]), (f[1], f[2]), (f[3], f[4]), logs, f[9], f[10], f[11] > 0.0, f[12], starts, every, pole)
     family = code, rules, at_gradient, at_start, at_settled
     return _fit_series(family, x, w, weighted, share, least_count, fixed, params, info, numbers, work)
 
@@ -647,6 +653,7 @@ class Likelihood:
         whole = {half_line: (0.0, math.inf), unit_interval: (0.0, 1.0)}
         ends = (0.0, math.inf) if closed else whole.get(points.formulas.support, (-math.inf, math.inf))
         below, above = below or (1e-8,) * shapes, above or (1e8,) * shapes
+        rules.setdefault("pole", shapes if ends[0] == 0.0 else -1)  # next to the least value small shapes have a pole
         padded = below + (0.0,) * unused, above + (0.0,) * unused, logs + (False,) * unused
         self._rules = Rules(shapes, *padded, *ends, closed, **rules)
         self.kernel = kernel(f"{name}_fit", None, shapes + 2, _MORE_ROWS, late=self._on_gpu, registered=points.registered)

@@ -1,0 +1,267 @@
+"""Fits beside those of the families within: a floor, starts of climbs, and limits that a likelihood rises towards.
+
+A kernel finds a maximum inside of the parameters, or ends without one. What a family contains (`contains.py`) is fitted to the
+same data here. Where that is likelier, the family's fit climbs again from there. What is then not above a distribution at the end
+of the parameters is at this limit.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbastats._core.information import standard_errors
+from numbastats._core.launch import run_loop
+from numbastats._core.status import FITTED, Status, among
+from numbastats.distributions.composition import truncate
+from numbastats.distributions.contains import Contains
+from numbastats.distributions.kernels import fits as k
+
+__all__ = ["Limits", "completed", "covariance", "limit_distribution", "subset"]
+
+_FITTED = among(*FITTED, Status.POLE)
+_ABOVE = 1e-9  # of a log-likelihood, more than rounding
+_CLEAR = 1e-8  # by which a maximum is above a limit
+_SHORT = 1e-6  # by which a climb that ended on its way to a limit may be below or above it
+_SIZES = (10.0, 300.0)  # on the way to a limit, from which climbs begin
+
+
+class Limits(NamedTuple):
+    """The limits of a batch of fits; arrays with an item for each series."""
+
+    which: NDArray[np.int64]  # place in `_contains` of the family, -1 where the fit is at none
+    params: NDArray[np.float64]  # of the limit's family, NaN where there are none
+    covariance: NDArray[np.float64]
+    free: NDArray[np.int64]  # parameters that were estimated
+
+    @classmethod
+    def none(cls, shape: Any, width: int) -> Limits:
+        """Of a batch without limits."""
+        blank = np.full((*shape, width), math.nan), np.full((*shape, width, width), math.nan)
+        return cls(np.full(shape, -1), *blank, np.zeros(shape, np.int64))
+
+    def reshaped(self, shape: Any) -> Limits:
+        """The same in the shape of a batch."""
+        return Limits(*(a.reshape(*shape, *a.shape[1:]) for a in self))
+
+    @property
+    def se(self) -> NDArray[np.float64]:
+        """Standard errors of the limit's parameters."""
+        return standard_errors(self.covariance)
+
+
+class _Inner(NamedTuple):
+    """A contained family with the plan of its fit."""
+
+    place: int
+    special: Contains
+    plan: Any
+    limit: bool
+
+
+def subset(s, use, mirrored=False):
+    """Some of the series; `mirrored`, of their values with the other sign."""
+    if len(use) == s.off.size - 1 and not mirrored:
+        return s
+    sizes = np.diff(s.off)[use]
+    off = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    at = np.arange(off[-1]) + np.repeat(s.off[:-1][use] - off[:-1], sizes)
+    x, w, hi = (None if a is None else a[at] for a in (s.x, s.w, s.hi))
+    if mirrored:
+        x, hi = (-x, None) if hi is None else (-hi, -x)
+    return s._replace(x=x, w=w, off=off, shape=(len(use),), hi=hi, keys=None, labels=None)
+
+
+def _known(plan):
+    """Parameters of a class that a fit does not estimate, by name."""
+    of_layout = dict(zip(plan.layout, plan.values.tolist(), strict=False))
+    known = {name: of_layout[name] for name in plan.cls.names if name in of_layout}
+    known |= {n: v for n, v in zip(plan.names, plan.known.tolist(), strict=True) if n not in known}
+    for name in plan.cls.names:  # of equations of its own, which know no location
+        known.setdefault(name, 1.0 if name == "scale" else 0.0)
+    ends = dict(zip(("lower", "upper"), plan.values[-2:].tolist(), strict=True)) if plan.by_likelihood else {}
+    known |= {name: ends[name] for name in plan.cls._known if name in ends}
+    return {name: value for name, value in known.items() if not math.isnan(value)}
+
+
+def _inner_fixed(special, inner, known, settled):
+    """What the fit of a contained family fixes or frees, given what that of the family fixes; None where it is not within."""
+    carried, constant = special.carried(inner.names), special.constant(inner.names)
+    given = dict(special.fixed(known) if callable(special.fixed) else special.fixed)
+    likelihood = inner._likelihood
+    free = likelihood.free if likelihood is not None else inner._equations.names
+    for name, (other, sign) in carried.items():
+        if name in known:
+            given[other] = sign * known[name]
+        elif other not in free and other not in given:
+            given[other] = None
+    for name, value in known.items():
+        if name not in carried and name not in settled:
+            if name not in constant or not math.isclose(value, constant[name], rel_tol=1e-12):
+                return None
+    return given
+
+
+@functools.lru_cache(maxsize=1024)
+def _within(cls, known, intervals, cut, plan_of):
+    """The contained families of a fit, and the fit from given parameters."""
+    from numbastats.distributions.fitting import CLASSES
+
+    found = []
+    for place, special in enumerate(cls._contains):
+        inner = CLASSES[special.family]
+        given = _inner_fixed(special, inner, dict(known), cls._known)
+        if given is not None:
+            ends = tuple(dict(known)[name] for name in special.ends) or cut
+            ends = (-ends[1], -ends[0]) if special.mirrored and ends else ends
+            if ends and not np.isfinite(ends).any():
+                ends = None
+            try:
+                found.append(_Inner(place, special, plan_of(inner, given, intervals, ends), special.is_limit(inner.names)))
+            except ValueError:  # these data determine no fit of it
+                continue
+    return tuple(found)
+
+
+def _inner_params(inner, params):
+    """Parameters of a contained family by name, all of its class."""
+    return _known(inner.plan) | dict(zip(inner.plan.names, params.T, strict=True))
+
+
+def covariance(info, fixed, workers):
+    """Inverses of the information of the free parameters; 0 for fixed ones, NaN where there is no maximum."""
+    cov = np.empty(info.shape)
+    run_loop(k.INVERSES, len(cov), workers, np.ascontiguousarray(info), np.isnan(fixed), cov)
+    return cov
+
+
+def completed(plan, s, share, device, workers, run, plan_of):
+    """Parameters, covariance, numbers, status and limits of series: the fits of the kernel beside those of what is within.
+
+    `run` fits series by a plan: parameters, information, numbers and status, from parameters by name if these are given;
+    `plan_of` makes a plan.
+    """
+    from numbastats.distributions.fitting import CLASSES
+
+    options = share, device, workers
+    params, info, numbers, status = run(plan, *options, s)
+    cls, n = plan.cls, status.size
+    cut = tuple(plan.values[-2:]) if plan.by_likelihood and np.isfinite(plan.values[-2:]).any() else None
+    cut = None if cls._known and cut is not None and "lower" in cls._known else cut
+    inners = _within(cls, tuple(_known(plan).items()), plan.intervals, cut, plan_of) if cls._contains else ()
+    width = max((len(CLASSES[special.family].names) for special in cls._contains), default=0)
+    limits, best = Limits.none((n,), width), np.full(n, -math.inf)
+    loglik = numbers[:, k.LOGLIK]
+    certain = not plan.by_likelihood and cls._equations.certain
+    of_limit: dict[int, Any] = {}
+    fitted = _FITTED[status] & ((status != Status.OK) | (not certain))
+    again = _from_start(plan, plan_of)
+
+    def climb(use, start, least):
+        """Climbs from given parameters, for series whose maximum is then above `least`."""
+        if again is None or not len(use) or not set(again.layout) <= set(start):
+            return
+        new = run(again, *options, subset(s, use), {name: start[name] for name in again.layout})
+        ll = np.where(np.isnan(new[2][:, k.LOGLIK]), -math.inf, new[2][:, k.LOGLIK])
+        old = np.where(np.isnan(loglik[use]), -math.inf, loglik[use])
+        better = ((new[3] == Status.OK) | (status[use] != Status.OK)) & (ll > np.maximum(old, least) + _ABOVE)
+        for mine, other in zip((params, info, numbers, status), new, strict=True):
+            mine[use[better]] = other[better]
+
+    for inner in inners:
+        use = np.flatnonzero(fitted)
+        if not use.size:
+            break
+        p, i, num, st = run(inner.plan, *options, subset(s, use, inner.special.mirrored))
+        ll = np.where(st == Status.OK, num[:, k.LOGLIK], -math.inf)
+        ll = np.where(np.isnan(ll), -math.inf, ll)
+        above = ~(loglik[use] >= ll - _ABOVE) & (ll > -math.inf)
+        if inner.limit:
+            above |= (status[use] != Status.OK) & (ll > -math.inf)
+        if above.any():
+            by_name = _inner_params(inner, p[above])
+            for t in _SIZES if inner.limit else (1.0,):
+                start = {name: np.broadcast_to(v, int(above.sum())) for name, v in inner.special.at(t, by_name).items()}
+                climb(use[above], start, ll[above] - 2.0 * _ABOVE)
+        # a special case that remains above is an end, too: the climb cannot leave it to higher ground
+        counts = ll > best[use] + _ABOVE
+        if not inner.limit:
+            counts &= ~(loglik[use] >= ll - _CLEAR) & (status[use] != Status.POLE)
+        place = use[counts]
+        best[place], limits.which[place] = ll[counts], inner.place
+        of_limit[inner.place] = inner, use, p, i, num
+    with np.errstate(invalid="ignore"):
+        at_limit = (limits.which >= 0) & ~(loglik > best + np.where(status == Status.OK, _CLEAR, _SHORT))
+    limits.which[~at_limit] = -1
+    cov = covariance(info, plan.known, workers)
+    for place in np.unique(limits.which[at_limit]):
+        inner, use, p, i, num = of_limit[int(place)]
+        mine = np.flatnonzero(limits.which == place)
+        rows = np.searchsorted(use, mine)
+        _tell_limit(
+            plan,
+            inner,
+            mine,
+            (p[rows], covariance(i[rows], inner.plan.known, workers), num[rows]),
+            (params, cov, numbers),
+            limits,
+        )
+        status[mine] = Status.LIMIT
+    status[(status == Status.LIMIT) & (limits.which < 0)] = Status.BOUND
+    for values in (params, cov, loglik):
+        values[status == Status.POLE] = math.nan
+    return params, cov, numbers, status, limits
+
+
+def _tell_limit(plan, inner, mine, found, into, limits):
+    """Writes the limit's fit into the arrays of a batch: parameters and covariance of both families."""
+    (p, c, num), (params, cov, numbers) = found, into
+    outer, of_inner = plan.names, inner.plan.names
+    by_name = _inner_params(inner, p)
+    at = inner.special.at(math.inf, by_name)
+    for j, name in enumerate(outer):
+        params[mine, j] = at.get(name, params[mine, j])
+    cov[mine] = math.nan
+    carried = inner.special.carried(inner.plan.cls.names)
+    pairs = [
+        (outer.index(name), of_inner.index(other), sign)
+        for name, (other, sign) in carried.items()
+        if name in outer and other in of_inner
+    ]
+    for a, first, sign in pairs:
+        for b, second, other in pairs:
+            cov[mine, a, b] = sign * other * c[:, first, second]
+    numbers[mine, k.LOGLIK] = num[:, k.LOGLIK]
+    width = len(inner.plan.cls.names)
+    for j, name in enumerate(inner.plan.cls.names):
+        limits.params[mine, j] = by_name[name]
+    limits.covariance[mine[:, None, None], np.arange(width)[:, None], np.arange(width)] = 0.0
+    places = [inner.plan.cls.names.index(name) for name in of_inner]
+    limits.covariance[mine[:, None, None], np.array(places)[:, None], places] = c
+    limits.free[mine] = inner.plan.free
+
+
+def _from_start(plan, plan_of):
+    """The plan of a climb from given parameters, by the likelihood where there is one."""
+    if plan.by_likelihood or plan.cls._likelihood is None:
+        return plan
+    fixed = {name: value for name, value in _known(plan).items() if name in plan.names}
+    return plan_of(plan.cls, fixed, own=False)._replace(names=plan.names)
+
+
+def limit_distribution(cls, place, params, own):
+    """The distribution at a limit of a class.
+
+    From the parameters of the limit's family, an array of shape (..., p), and those of the class by name.
+    """
+    from numbastats.distributions.fitting import CLASSES, distribution_of
+
+    special = cls._contains[place]
+    inner = CLASSES[special.family]
+    made = distribution_of(inner, {name: params[..., j][()] for j, name in enumerate(inner.names)})
+    made = -made if special.mirrored else made
+    return truncate(made, *(own[name] for name in special.ends)) if special.ends else made
