@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from numbastats._core.endings import LIMIT
 from numbastats._core.kernel import device_function
-from numbastats._core.status import LIMIT
 from numbastats.distributions.kernels import fits
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line

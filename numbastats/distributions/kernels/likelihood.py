@@ -27,8 +27,8 @@ from numba import types
 
 from numbastats._core import numba_internals
 from numbastats._core.climb import HIGH, LOW, PAR, climber, rows
+from numbastats._core.endings import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, OK, OUTSIDE
 from numbastats._core.kernel import WithFunctions, array_function, bind, build, device_function
-from numbastats._core.status import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, OK, OUTSIDE
 from numbastats.distributions.kernels.fits import (
     LOGLIK,
     MASS,
