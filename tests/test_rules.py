@@ -67,6 +67,7 @@ CORE_FILES = {
     "device.py",
     "edf.py",
     "elementwise.py",
+    "endings.py",
     "options.py",
     "errors.py",
     "estimator.py",

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import math
 
+from numbastats._core.endings import NO_CONVERGENCE, OK
 from numbastats._core.kernel import array_function, bind
-from numbastats._core.status import NO_CONVERGENCE, OK
 
 __all__ = [
     "HELD",

@@ -6,34 +6,16 @@ import enum
 
 import numpy as np
 
-__all__ = [
-    "BOUND",
-    "COLLAPSED",
-    "CONSTANT",
-    "CONVERGED",
-    "FITTED",
-    "INADMISSIBLE",
-    "LIMIT",
-    "NONE_LEFT",
-    "NOT_CERTIFIED",
-    "NOT_FINITE",
-    "NO_CONVERGENCE",
-    "OK",
-    "OUTSIDE",
-    "POLE",
-    "REFUSED",
-    "STOPPED",
-    "TOO_FEW",
-    "Status",
-    "among",
-]
+from numbastats._core import endings
+
+__all__ = ["CONVERGED", "FITTED", "REFUSED", "Status", "among"]
 
 
 class Status(enum.IntEnum):
     """How a fit ended: the numbers that `status` has in all fits of distributions and mixtures.
 
     A status is an integer: ``fit.status == Status.OK`` and ``fit.status == 0`` ask the same. The order of the numbers means
-    nothing. Numbers 9 and 11 to 13 come from mixtures alone, 2, 3 and 5 from distributions; no fit has 10 yet.
+    nothing. Numbers 9 and 11 to 13 come from mixtures alone, 2, 3, 5 and 10 from distributions.
 
     Attributes
     ----------
@@ -50,15 +32,15 @@ class Status(enum.IntEnum):
     ...     print(f"{status:2} {status.name:15} {status.meaning[:49]}")
      0 OK              converged
      1 NO_CONVERGENCE  no convergence: the likelihood still rises, or is
-     2 LIMIT           the likelihood rises towards a limit of light tai
-     3 BOUND           the likelihood rises to the boundary of the param
+     2 LIMIT           the likelihood rises to a limit of the family, a
+     3 BOUND           the likelihood rises to a bound of the parameters
      4 TOO_FEW         too few values for the parameters, or too few dis
      5 CONSTANT        all values are equal
      6 OUTSIDE         values outside the support or the truncation: fam
      7 NONE_LEFT       all values are missing, or of weight 0
      8 NOT_FINITE      infinite values or invalid weights, or values who
      9 STOPPED         stopped by the callback
-    10 POLE            the likelihood is unbounded at a data point: it h
+    10 POLE            the likelihood is unbounded at a data point, and
     11 NOT_CERTIFIED   stationary, but not a certified maximum: a redund
     12 COLLAPSED       every start collapsed onto too few values; try fe
     13 INADMISSIBLE    a certified local maximum exists, but it has a co
@@ -71,50 +53,42 @@ class Status(enum.IntEnum):
         self._value_, self.meaning = number, meaning
         return self
 
-    OK = 0, "converged"
-    NO_CONVERGENCE = 1, "no convergence: the likelihood still rises, or is too flat to tell"
+    OK = endings.OK, "converged"
+    NO_CONVERGENCE = endings.NO_CONVERGENCE, "no convergence: the likelihood still rises, or is too flat to tell"
     LIMIT = (
-        2,
-        "the likelihood rises towards a limit of light tails (df or alpha to infinity): a normal distribution, or for skew data "
-        "a limit on one side; the data have no heavier tails than that",
+        endings.LIMIT,
+        "the likelihood rises to a limit of the family, a distribution at the end of its parameters, which is the fit",
     )
-    BOUND = (
-        3,
-        "the likelihood rises to the boundary of the parameters (a pole at repeated or constant values, or a limit of the "
-        "family): there is no maximum inside",
-    )
-    TOO_FEW = 4, "too few values for the parameters, or too few distinct ones for the components"
-    CONSTANT = 5, "all values are equal"
+    BOUND = (endings.BOUND, "the likelihood rises to a bound of the parameters that the search has: there is no maximum inside")
+    TOO_FEW = endings.TOO_FEW, "too few values for the parameters, or too few distinct ones for the components"
+    CONSTANT = endings.CONSTANT, "all values are equal"
     OUTSIDE = (
-        6,
+        endings.OUTSIDE,
         "values outside the support or the truncation: families of positive values need values > 0 (beta: between 0 and 1); "
         'zeros="share" sets zeros apart; counts are whole numbers',
     )
-    NONE_LEFT = 7, "all values are missing, or of weight 0"
+    NONE_LEFT = endings.NONE_LEFT, "all values are missing, or of weight 0"
     NOT_FINITE = (
-        8,
+        endings.NOT_FINITE,
         "infinite values or invalid weights, or values whose squares are no doubles (for most families beyond 1e150 or all "
         "within 1e-150): divide them by a unit",
     )
-    STOPPED = 9, "stopped by the callback"
-    POLE = 10, "the likelihood is unbounded at a data point: it has no maximum"
+    STOPPED = endings.STOPPED, "stopped by the callback"
+    POLE = (endings.POLE, "the likelihood is unbounded at a data point, and no local maximum was found: there are no parameters")
     NOT_CERTIFIED = (
-        11,
+        endings.NOT_CERTIFIED,
         "stationary, but not a certified maximum: a redundant component or a saddle, for which fewer components will do, or "
         "components so far apart in scale that double precision does not resolve them",
     )
-    COLLAPSED = 12, "every start collapsed onto too few values; try fewer components, more starts or a prior"
+    COLLAPSED = endings.COLLAPSED, "every start collapsed onto too few values; try fewer components, more starts or a prior"
     INADMISSIBLE = (
-        13,
+        endings.INADMISSIBLE,
         "a certified local maximum exists, but it has a component narrower than min_sd_ratio or smaller than min_count",
     )
 
 
-OK, NO_CONVERGENCE, LIMIT, BOUND, TOO_FEW, CONSTANT, OUTSIDE, NONE_LEFT, NOT_FINITE = map(int, list(Status)[:9])  # for kernels
-STOPPED, POLE, NOT_CERTIFIED, COLLAPSED, INADMISSIBLE = map(int, list(Status)[9:])
-
-CONVERGED = (Status.OK, Status.INADMISSIBLE)  # at a maximum of the likelihood
-FITTED = (*CONVERGED, Status.NO_CONVERGENCE, Status.LIMIT, Status.BOUND, Status.NOT_CERTIFIED)  # there are parameters
+CONVERGED = (Status.OK, Status.LIMIT, Status.INADMISSIBLE)  # at a maximum of the likelihood, or the limit of one
+FITTED = (*CONVERGED, Status.NO_CONVERGENCE, Status.BOUND, Status.NOT_CERTIFIED)  # there are parameters
 REFUSED = (Status.TOO_FEW, Status.CONSTANT, Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)  # the data cannot be fitted
 
 

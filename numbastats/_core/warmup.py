@@ -23,10 +23,14 @@ from numbastats._core.sources import TREE
 __all__ = ["TOPICS", "build_packs", "in_use", "warmup"]
 
 TOPICS = ("stable", "mixture", "kde", "bayes", "quantile", "distributions", "random")  # the longest to compile first
+_OF_MIXTURES = (  # distributions whose tails and quantiles are those of a family of mixtures
+    "inverse_gaussian normal gamma lognormal inverse_gamma exponential rayleigh maxwell half_normal student_t skew_normal "
+    "poisson geometric negative_binomial"
+)
 USES = {  # kernels of other topics that a topic's functions call
     "bayes": ("random.",),
     "kde": ("random.",),
-    "mixture": ("random.",),
+    "mixture": ("random.", *(f"distributions.{d}_{f}_of" for d in _OF_MIXTURES.split() for f in ("cdf", "sf", "ppf", "isf"))),
     "quantile": ("random.", "distributions."),
     "distributions": ("random.", "quantile."),
 }

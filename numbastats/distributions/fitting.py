@@ -26,7 +26,7 @@ from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
-from numbastats._core.status import FITTED, REFUSED, Status, among
+from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
 from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
@@ -72,7 +72,7 @@ _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliase
 
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 
-_CONVERGED = among(Status.OK, Status.LIMIT)
+_CONVERGED = among(*CONVERGED)
 _INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
 _MEANINGS = np.array([status.meaning for status in Status])  # by number
 _REMARKS = {  # on converged fits
@@ -89,8 +89,8 @@ _REMARKS = {  # on converged fits
 
 def _in_words(status, remark, limit=""):
     """How a fit ended, and the remark on it."""
-    at = f"at the limit {limit.replace('_', ' ')}" if limit else ""
-    return "; ".join(filter(None, (at, Status(status).meaning, _REMARKS[remark])))
+    said = f"converged to a limit of the family, the {limit.replace('_', '-')} distribution" if limit else Status(status).meaning
+    return "; ".join(filter(None, (said, _REMARKS[remark])))
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import statistics
 import warnings
@@ -21,16 +22,7 @@ from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
-from numbastats.distributions.fitting import (
-    CLASSES,
-    DistributionFit,
-    DistributionFits,
-    class_of,
-    distribution_of,
-    fit,
-    fit_many,
-    series_of,
-)
+from numbastats.distributions.fitting import CLASSES, DistributionFit, DistributionFits, class_of, fit, fit_many, series_of
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
@@ -86,7 +78,7 @@ class Estimate(Result):
 class _Chart(NamedTuple):
     """Coordinates around a fit: its parameters, positive ones by their logarithms, in which the covariance is the unit matrix."""
 
-    cls: type[Distribution]
+    make: Callable[..., Distribution]  # of parameters by name
     params: dict[str, float]
     free: list[int]  # places of the parameters that were estimated
     logs: NDArray[np.bool_]  # which of these are positive
@@ -100,22 +92,34 @@ class _Chart(NamedTuple):
         names = list(self.params)
         return {n: np.full(len(u), v) for n, v in self.params.items()} | {names[j]: moved[:, i] for i, j in enumerate(self.free)}
 
+    def of(self, function):
+        """A function of distributions as one of coordinates of shape (B, p)."""
+
+        def values(u):
+            params = self.at(u)
+            one = lambda i: self.make({name: float(v[i]) for name, v in params.items()})  # noqa: E731
+            return _values(function, self.make(params), one)
+
+        return values
+
 
 def _chart(found, method):
     """Coordinates around a fit; ValueError where it has no standard errors."""
-    names = list(found.params)
-    free = [j for j, name in enumerate(names) if found.se[name] != 0.0]  # 0: the parameter was fixed
+    place, full = found._limit or (None, found.covariance)
+    params, se = (found.params, found.se) if place is None else (found.limit_params, found.limit_se)  # at a limit, its own
+    names, cls = list(params), found.cls if place is None else class_of(found.limit)
+    free = [j for j, name in enumerate(names) if se[name] != 0.0]  # 0: the parameter was fixed
     if not free:
         raise ValueError("every parameter of the fit was fixed: nothing has an error")
-    covariance = np.asarray(found.covariance)[np.ix_(free, free)]
-    values = np.array([found.params[names[j]] for j in free])
+    covariance = np.asarray(full)[np.ix_(free, free)]
+    values = np.array([params[names[j]] for j in free])
     if not (np.isfinite(covariance).all() and np.isfinite(values).all()):
         raise ValueError(f"method={method!r} needs standard errors, which the fit has not: {found.message}; use 'bootstrap'")
-    logs = np.array([names[j] in found.cls._positive for j in free], bool)
+    logs = np.array([names[j] in cls._positive for j in free], bool)
     slope = np.where(logs, values, 1.0)
     root = unit_moves(covariance / np.outer(slope, slope))
     centre = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
-    return _Chart(found.cls, found.params, free, logs, centre, root)
+    return _Chart(found._made, params, free, logs, centre, root)
 
 
 def _gradient(function, u):
@@ -136,13 +140,13 @@ def _number(function, distribution):
     return float(value)
 
 
-def _values(function, cls, params):
-    """The function of each of B distributions: in one call where it takes a batch, else in B calls."""
-    count = len(next(iter(params.values())))
-    one = lambda i: _number(function, distribution_of(cls, {name: float(v[i]) for name, v in params.items()}))  # noqa: E731
+def _values(function, batch, one_of):
+    """The function of each of B distributions: in one call where it takes a batch, else in B calls of `one_of(i)`."""
+    (count,) = batch.batch_shape
+    one = lambda i: _number(function, one_of(i))  # noqa: E731
     first = one(0)
     try:
-        values = np.asarray(function(distribution_of(cls, params)))
+        values = np.asarray(function(batch))
     except (TypeError, ValueError):  # of a function for single distributions, such as float(d.mean())
         values = np.empty(0)
     if values.shape == (count,) and np.isclose(values[0], first, rtol=1e-9, atol=0.0, equal_nan=True):
@@ -152,7 +156,7 @@ def _values(function, cls, params):
 
 def _resamples(found, count, rng, workers):
     """Data sets drawn from a fit, (B, n) at a time, and the fits to them with the same parameters fixed."""
-    fixed = {name: found.params[name] for name, se in found.se.items() if se == 0.0}
+    fixed = found.fixed
     n = round(found.n_obs)
     if n < 2:
         raise ValueError(f"the weights of the fit add up to {found.n_obs:g} observations, too few to draw samples of that size")
@@ -179,7 +183,7 @@ def _check_count(count):
 def _delta(found, function, level):
     chart = _chart(found, "delta")
     value = _number(function, found.distribution)
-    slope = _gradient(lambda u: _values(function, chart.cls, chart.at(u)), np.zeros(len(chart.free)))
+    slope = _gradient(chart.of(function), np.zeros(len(chart.free)))
     se = float(np.linalg.norm(slope))
     if found.cls.is_discrete and se == 0.0:
         raise ValueError(
@@ -197,8 +201,8 @@ def _bootstrap(found, function, level, count, rng, workers):
     _check_count(count)
     value, parts = _number(function, found.distribution), []
     for _, again in _resamples(found, count, rng, workers):
-        params = {name: again.params[:, j] for j, name in enumerate(again.names)}
-        parts.append(np.where(again.converged, _values(function, found.cls, params), math.nan))
+        values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
+        parts.append(np.where(again.converged, values, math.nan))
     samples = np.concatenate(parts)
     used = samples[~np.isnan(samples)]
     message = "ok"
@@ -223,7 +227,7 @@ def _profile(found, function, level, x):
 
     def loglik(u):
         columns = {name: v[:, None] for name, v in chart.at(u).items()}
-        found = distribution_of(chart.cls, columns)
+        found = chart.make(columns)
         return (found.logpmf if found.is_discrete else found.logpdf)(data).sum(axis=1)
 
     origin = np.zeros((1, len(chart.free)))
@@ -235,7 +239,7 @@ def _profile(found, function, level, x):
                 "with weights have no profile here"
             )
         value, limit = _number(function, found.distribution), statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
-        of = lambda u: _values(function, chart.cls, chart.at(u))  # noqa: E731
+        of = chart.of(function)
         slope = _gradient(of, origin[0])
         size = float(np.linalg.norm(slope))
         if not 0.0 < size < math.inf:
@@ -350,7 +354,7 @@ class Comparison(Result):
 
     @property
     def best(self) -> DistributionFit:
-        """The fit of the least criterion."""
+        """The fit of the least criterion; of a family at a limit that is compared, too, the limit's."""
         first = next(iter(self.fits.values()))
         if not first.converged:
             raise ValueError(f"no fit ended in a maximum; that of {first.family}: {first.message}")
@@ -367,14 +371,17 @@ class Comparison(Result):
         Returns
         -------
         Table
-            A dict of the columns "family", "parameters", "loglik", "aic", "bic", "ks", "ad" and "status".
+            A dict of the columns "family", "parameters", "loglik", "aic", "bic", "ks", "ad", "status" and "limit": "is normal"
+            for a family that is at that limit, where the normal distribution is compared, too.
         """
         found = self.fits.values()
         columns: dict[str, Any] = {"family": np.array([f.family for f in found])}
         columns["parameters"] = np.array([", ".join(f"{n}={v:.4g}" for n, v in f.params.items()) for f in found])
         columns |= {name: np.array([getattr(f, name) for f in found]) for name in ("loglik", "aic", "bic")}
         columns |= {"ks": np.array(list(self.ks.values())), "ad": np.array(list(self.ad.values()))}
-        return Table(columns | {"status": np.array([f.status for f in found])})
+        columns["status"] = np.array([f.status for f in found])
+        words = [f"is {f.limit}" if _is_another(f, self.fits) else f.limit for f in found]
+        return Table(columns | {"limit": np.array(words)})
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -394,13 +401,20 @@ class Comparisons(Result):
     criterion: str
     left_out: tuple[str, ...]
 
+    @functools.cached_property
+    def _criteria(self):
+        """The criterion of each family and series; inf where the family is at a limit that is compared, too."""
+        return np.stack([np.where(_is_another(f, self.fits), math.inf, getattr(f, self.criterion)) for f in self.fits.values()])
+
     @property
     def best(self) -> Any:
         """The family of the least criterion of each series, "" where no fit ended in a maximum.
 
+        Of a family at a limit that is compared, too, the limit's.
+
         An array of str of the shape of the batch, with the labels of the data where these came from xarray.
         """
-        criteria = np.stack([getattr(f, self.criterion) for f in self.fits.values()])
+        criteria = self._criteria
         first = next(iter(self.fits.values()))
         names = np.where(np.isfinite(criteria).any(axis=0), np.array([*self.fits])[np.argmin(criteria, axis=0)], "")
         return names if first.labels is None else first.labels.copy(data=names).rename("best")
@@ -430,6 +444,16 @@ class Comparisons(Result):
         columns["converged"] = np.array([int(f.converged.sum()) for f in self.fits.values()])
         rows = np.argsort(-wins, kind="stable")
         return Table({name: column[rows] for name, column in (columns | {"mean_difference": means}).items()})
+
+
+def _is_another(found, fits):
+    """Whether fits are at a limit whose family is one of `fits`, with the same likelihood."""
+    same = [
+        (np.asarray(found.limit) == family)
+        & (np.abs(np.asarray(other.loglik) - found.loglik) <= 1e-9 * (1.0 + np.abs(found.loglik)))
+        for family, other in fits.items()
+    ]
+    return np.logical_or.reduce(same)
 
 
 def _families(families):
@@ -558,7 +582,10 @@ def compare(
     kept = [f for f in found if f.family not in left_out]
     if not kept:
         raise ValueError(f"the support of no family holds the values: {found[0].message}")
-    kept.sort(key=lambda f: getattr(f, criterion))
+    by_name = {f.family: f for f in kept}
+    at_limit = {f.family: bool(_is_another(f, by_name)) for f in kept}
+    first = {f.family: getattr(by_name[f.limit] if at_limit[f.family] else f, criterion) for f in kept}
+    kept.sort(key=lambda f: (first[f.family], at_limit[f.family]))
     values = series_of(x, None, None, 1, name="x").x
     values = np.sort(values[~np.isnan(values)])
     ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
@@ -674,8 +701,7 @@ def goodness(
     observed = float(_distance(statistic, found.distribution, np.sort(values[~np.isnan(values)])))
     parts, failed = [], 0
     for y, again in _resamples(found, count, rng, workers):
-        params = {name: again.params[:, j, None] for j, name in enumerate(again.names)}
-        parts.append(_distance(statistic, distribution_of(found.cls, params), np.sort(y, axis=1)))
+        parts.append(_distance(statistic, again._rows(0, len(y)), np.sort(y, axis=1)))
         failed += int((~again.converged).sum())
     simulated = np.concatenate(parts)
     at_least = int(np.sum(~(simulated < observed)))

@@ -15,16 +15,7 @@ from numbastats._core.errors import names_ours
 from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of
 from numbastats._core.options import Device
 from numbastats._core.slabs import cuts
-from numbastats.distributions.fitting import (
-    axis_of,
-    class_of,
-    distribution_of,
-    fit_many,
-    floats,
-    is_ragged,
-    refuse_executor,
-    refuse_frame,
-)
+from numbastats.distributions.fitting import axis_of, class_of, fit_many, floats, is_ragged, refuse_executor, refuse_frame
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
@@ -189,11 +180,12 @@ def _scored(x, *, cls, axis, part, zeros, device, workers):
             "share": (n0 / n, None),
             "centre": (n0 / (n + 1), (n0 + 1) / (2 * (n + 1))),
         }[zeros]
-    params, rows, z = fits.params.reshape(len(n), len(fits.names), 1), rows.reshape(-1, length), np.empty((len(n), length))
+    rows, z, unknown = rows.reshape(-1, length), np.empty((len(n), length)), np.isnan(fits.loglik).reshape(-1)
     for lo, hi in cuts(len(n), max(1, _SLAB // max(1, length))):
-        found = distribution_of(cls, {name: params[lo:hi, i] for i, name in enumerate(fits.names)})
+        found = fits._rows(lo, hi)
         with np.errstate(all="ignore"):
             z[lo:hi] = _scores(found, rows[lo:hi], share[lo:hi], None if at_zero is None else at_zero[lo:hi])
+    z[unknown] = math.nan  # series without a fit
     return np.ascontiguousarray(np.moveaxis(z.reshape(shape), -1, axis))
 
 
@@ -210,4 +202,4 @@ def _scores(distribution, x, share, at_zero):
         far = np.isfinite(x) & (z == -sign * math.inf)  # where the tail underflows
         if far.any():
             z[far] = sign * ndtri_exp(np.log(rest) + getattr(distribution, tail)(x))[far]
-    return np.where(np.isnan(distribution.params[0]), math.nan, z)  # where a fit failed, all parameters are NaN
+    return z

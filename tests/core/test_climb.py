@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
+from numbastats._core.endings import OK
 from numbastats._core.kernel import array_function, build
-from numbastats._core.status import OK
 
 _function = array_function(fastmath=(), host=False)
 COLUMNS = 5  # more than there are parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import pickle
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import numbastats as ns
+from numbastats._core import endings
 from numbastats._core import status as st
+from numbastats._core.kernel import HOST_LOOPS, REGISTRY
 
 X = np.array([-1.6, -1.6, -0.7, -0.6, -0.2, 0.0, 0.1, 0.7, 1.7])
 BEFORE = {0: 0, 1: 1, 2: 11, 3: 12, 4: 13, 5: 4, 6: 6, 7: 7, 8: 8, 9: 9}  # of mixtures
@@ -22,9 +25,18 @@ def test_numbers_do_not_change():
     assert [status.name for status in ns.Status] == names and [status.value for status in ns.Status] == list(range(14))
     assert len({status.meaning for status in ns.Status}) == 14
     for status in ns.Status:
-        constant = getattr(st, status.name)
+        constant = getattr(endings, status.name)
         assert type(constant) is int and constant == status and ns.Status(np.int8(constant)) is status
-    assert ns.Status is st.Status and "Status" in dir(ns)
+    assert ns.Status is st.Status and "Status" in dir(ns) and sorted(names) == sorted(endings.__all__)
+
+
+def test_an_edit_of_a_word_compiles_nothing():
+    """Kernels depend on the numbers alone."""
+    for room in ("distributions", "mixture"):
+        importlib.import_module(f"numbastats.{room}")
+    closures = [loop.closure() for loop in (*REGISTRY.values(), *HOST_LOOPS.values())]
+    assert len(closures) > 800 and not any("numbastats._core.status" in closure for closure in closures)
+    assert sum("numbastats._core.endings" in closure for closure in closures) > 700
 
 
 def test_sets_of_statuses():

@@ -70,6 +70,15 @@ for wrong in ("stable.rvs", "stable.zeta parallel", "scalar.exp"):
     )
 
 
+def test_kernels_of_other_topics_exist():
+    """Every prefix of `USES` is that of a kernel, and all families of mixtures have theirs."""
+    from numbastats.mixture.families import _COMPONENTS, _COUNTS, FAMILIES
+
+    labels = [job.label for job in compiling._jobs("distributions", "cpu", False)]
+    assert all(any(map(str.startswith, labels, [use] * len(labels))) for uses in compiling.USES.values() for use in uses)
+    assert set(compiling._OF_MIXTURES.split()) == FAMILIES.keys() & {*_COMPONENTS, *_COUNTS}
+
+
 def test_kernels_of_the_tour_exist():
     """A list that is out of date costs time alone, but for names that are gone."""
     path = Path(__file__).parents[2] / "examples" / "tour_kernels.py"
@@ -138,6 +147,8 @@ for family in ("inverse_gaussian", "gamma", "gaussian"):
     for f in (ns.mixture.pdf, ns.mixture.cdf, ns.mixture.responsibilities):
         f(z, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family=family)
     ns.mixture.ppf(0.3, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family=family)
+    ns.mixture.sf(z, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family=family)
+    ns.mixture.isf(0.3, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family=family)
     ns.mixture.rvs([0.5, 0.5], [1.0, 2.0], [1.0, 1.0], 10, family=family)
 ns.mixture.partial_stats(z, [0.5, 0.5], [1.0, 2.0], [1.0, 1.0], family="inverse_gaussian")
 """,

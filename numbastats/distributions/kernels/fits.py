@@ -17,9 +17,9 @@ from numba import prange, types
 from numbastats._core import numba_internals
 from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
 from numbastats._core.cuda_backend import cuda
+from numbastats._core.endings import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, NONE_LEFT, NOT_FINITE, OK, OUTSIDE, POLE, TOO_FEW
 from numbastats._core.information import invert
 from numbastats._core.kernel import Kernel, WithFunctions, array_function, bind, build, host_loop
-from numbastats._core.status import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, NONE_LEFT, NOT_FINITE, OK, OUTSIDE, POLE, TOO_FEW
 from numbastats.scalar import elementary as el
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import special

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climb, copy, copy_matrix, hold, in_units, rows
+from numbastats._core.endings import BOUND, LIMIT, OK
 from numbastats._core.kernel import array_function, bind
-from numbastats._core.status import BOUND, LIMIT, OK
 from numbastats.distributions.kernels.fits import (
     LOGLIK,
     MASS,

@@ -27,8 +27,8 @@ from numba import types
 
 from numbastats._core import numba_internals
 from numbastats._core.climb import HIGH, LOW, PAR, climber, copy, rows
+from numbastats._core.endings import BOUND, CONSTANT, NO_CONVERGENCE, OK, OUTSIDE, POLE
 from numbastats._core.kernel import WithFunctions, array_function, bind, build, device_function
-from numbastats._core.status import BOUND, CONSTANT, NO_CONVERGENCE, OK, OUTSIDE, POLE
 from numbastats.distributions.kernels.fits import (
     LOGLIK,
     MASS,

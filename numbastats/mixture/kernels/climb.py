@@ -14,8 +14,8 @@ import numba
 import numpy as np
 
 from numbastats._core.climb import copy_matrix
+from numbastats._core.endings import COLLAPSED, NO_CONVERGENCE, NOT_CERTIFIED, OK
 from numbastats._core.kernel import HostLoop, array_function
-from numbastats._core.status import COLLAPSED, NO_CONVERGENCE, NOT_CERTIFIED, OK
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.newton import derivatives, newton_step, smallest_eigenvalue
 from numbastats.mixture.kernels.parameters import (

@@ -18,8 +18,8 @@ from numba import prange
 
 from numbastats._core.climb import copy, copy_matrix
 from numbastats._core.cuda_backend import cuda
+from numbastats._core.endings import COLLAPSED, OK
 from numbastats._core.kernel import HostLoop, Kernel, array_function, bind
-from numbastats._core.status import COLLAPSED, OK
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.climb import climb_types, newton, split_climb
 from numbastats.mixture.kernels.parameters import least_mass

@@ -12,8 +12,8 @@ import numba
 import numpy as np
 
 from numbastats._core.cuda_backend import cuda
+from numbastats._core.endings import COLLAPSED, OK
 from numbastats._core.kernel import Kernel, array_function
-from numbastats._core.status import COLLAPSED, OK
 from numbastats.mixture.kernels.parameters import above_floor, least_mass
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
 from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type
