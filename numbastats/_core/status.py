@@ -33,7 +33,7 @@ class Status(enum.IntEnum):
      0 OK              converged
      1 NO_CONVERGENCE  no convergence: the likelihood still rises, or is
      2 LIMIT           the likelihood rises to a limit of the family, a
-     3 BOUND           the likelihood rises to a bound of the parameters
+     3 BOUND           the likelihood rises to the boundary of the param
      4 TOO_FEW         too few values for the parameters, or too few dis
      5 CONSTANT        all values are equal
      6 OUTSIDE         values outside the support or the truncation: fam
@@ -59,7 +59,11 @@ class Status(enum.IntEnum):
         endings.LIMIT,
         "the likelihood rises to a limit of the family, a distribution at the end of its parameters, which is the fit",
     )
-    BOUND = (endings.BOUND, "the likelihood rises to a bound of the parameters that the search has: there is no maximum inside")
+    BOUND = (
+        endings.BOUND,
+        "the likelihood rises to the boundary of the parameters (a pole at repeated or constant values, or a limit of the "
+        "family): there is no maximum inside",
+    )
     TOO_FEW = endings.TOO_FEW, "too few values for the parameters, or too few distinct ones for the components"
     CONSTANT = endings.CONSTANT, "all values are equal"
     OUTSIDE = (

@@ -464,7 +464,9 @@ class DistributionFits(Result):
         """Distributions from parameters, and limits; those of a limit that is none of the class are of its own."""
         own = {name: column(name) for name in self.names}
         made = distribution_of(self.cls, own)
-        which = np.full(1, -1) if limits is None else limits.which
+        if limits is None:
+            return made
+        which = limits.which
         outside = (which >= 0) & np.broadcast_to(np.isnan(made.params[0]), which.shape)
         places = np.unique(which[outside]).tolist()
         if not places:
@@ -522,8 +524,8 @@ class DistributionFits(Result):
         -------
         xarray.Dataset
             The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status", "remark"
-            and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables, with the labels of the data
-            where these came in an array of xarray; else the dimensions are
+            and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables, with the labels of
+            the data where these came in an array of xarray; else the dimensions are
             "series", with the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
         """
         import xarray
@@ -761,7 +763,7 @@ def _numbers(fixed, cls):
 
 
 def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
-    """How a family is fitted: exact values by its own equations, if there are any and `own` says so, all else by the likelihood."""
+    """How a family is fitted: exact values by equations of its own, if there are any and `own` says so; else by the likelihood."""
     family, own, given = cls.family, cls._equations if own else None, _numbers(fixed, cls)
     if own is not None and own.fixable is not None:  # all are free
         given = {name: value for name, value in given.items() if not math.isnan(value)}
@@ -942,6 +944,7 @@ def _in_kernel(plan, share, device, workers, s, start=None):
     with np.errstate(invalid="ignore", over="ignore"):
         unit = np.where(numbers[:, k.MASS] == numbers[:, k.TOTAL], 1.0, numbers[:, k.TOTAL] / numbers[:, k.MASS])
         numbers[:, k.LOGLIK], info, numbers[:, k.MASS] = numbers[:, k.LOGLIK] * unit, info * unit[:, None], numbers[:, k.TOTAL]
+    numbers[:, k.TOTAL] = unit
     full = np.empty((n, width, width))
     for i in range(width):
         for j in range(i + 1):

@@ -156,7 +156,7 @@ def _values(function, batch, one_of):
 
 def _resamples(found, count, rng, workers):
     """Data sets drawn from a fit, (B, n) at a time, and the fits to them with the same parameters fixed."""
-    fixed = found.fixed
+    fixed = {name: found.params[name] for name, se in found.se.items() if se == 0.0}
     n = round(found.n_obs)
     if n < 2:
         raise ValueError(f"the weights of the fit add up to {found.n_obs:g} observations, too few to draw samples of that size")

@@ -46,7 +46,7 @@ class Limits(NamedTuple):
 
     def reshaped(self, shape: Any) -> Limits:
         """The same in the shape of a batch."""
-        return Limits(*(a.reshape(*shape, *a.shape[1:]) for a in self))
+        return Limits(*(a.reshape((*shape, *a.shape[1:])) for a in self))
 
     @property
     def se(self) -> NDArray[np.float64]:
@@ -155,11 +155,11 @@ def completed(plan, s, share, device, workers, run, plan_of):
     inners = _within(cls, tuple(_known(plan).items()), plan.intervals, cut, plan_of) if cls._contains else ()
     width = max((len(CLASSES[special.family].names) for special in cls._contains), default=0)
     limits, best = Limits.none((n,), width), np.full(n, -math.inf)
-    loglik = numbers[:, k.LOGLIK]
+    loglik, unit = numbers[:, k.LOGLIK], numbers[:, k.TOTAL]  # of the weights
     certain = not plan.by_likelihood and cls._equations.certain
     of_limit: dict[int, Any] = {}
     fitted = _FITTED[status] & ((status != Status.OK) | (not certain))
-    again = _from_start(plan, plan_of)
+    again = _from_start(plan, plan_of) if inners else None
 
     def climb(use, start, least):
         """Climbs from given parameters, for series whose maximum is then above `least`."""
@@ -168,7 +168,8 @@ def completed(plan, s, share, device, workers, run, plan_of):
         new = run(again, *options, subset(s, use), {name: start[name] for name in again.layout})
         ll = np.where(np.isnan(new[2][:, k.LOGLIK]), -math.inf, new[2][:, k.LOGLIK])
         old = np.where(np.isnan(loglik[use]), -math.inf, loglik[use])
-        better = ((new[3] == Status.OK) | (status[use] != Status.OK)) & (ll > np.maximum(old, least) + _ABOVE)
+        open_ = (status[use] != Status.OK) & (status[use] != Status.POLE) & (again is plan) & (new[3] != Status.POLE)
+        better = ((new[3] == Status.OK) | open_) & (ll > np.maximum(old, least) + _ABOVE * unit[use])
         for mine, other in zip((params, info, numbers, status), new, strict=True):
             mine[use[better]] = other[better]
 
@@ -179,23 +180,24 @@ def completed(plan, s, share, device, workers, run, plan_of):
         p, i, num, st = run(inner.plan, *options, subset(s, use, inner.special.mirrored))
         ll = np.where(st == Status.OK, num[:, k.LOGLIK], -math.inf)
         ll = np.where(np.isnan(ll), -math.inf, ll)
-        above = ~(loglik[use] >= ll - _ABOVE) & (ll > -math.inf)
+        above = ~(loglik[use] >= ll - _ABOVE * unit[use]) & (ll > -math.inf)
         if inner.limit:
-            above |= (status[use] != Status.OK) & (ll > -math.inf)
+            above |= (status[use] != Status.OK) & (status[use] != Status.LIMIT) & (ll > -math.inf)
         if above.any():
             by_name = _inner_params(inner, p[above])
             for t in _SIZES if inner.limit else (1.0,):
                 start = {name: np.broadcast_to(v, int(above.sum())) for name, v in inner.special.at(t, by_name).items()}
-                climb(use[above], start, ll[above] - 2.0 * _ABOVE)
+                climb(use[above], start, ll[above] - 2.0 * _ABOVE * unit[use[above]])
         # a special case that remains above is an end, too: the climb cannot leave it to higher ground
-        counts = ll > best[use] + _ABOVE
+        counts = ll > best[use] + _ABOVE * unit[use]
         if not inner.limit:
-            counts &= ~(loglik[use] >= ll - _CLEAR) & (status[use] != Status.POLE)
+            counts &= ~(loglik[use] >= ll - _CLEAR * unit[use]) & (status[use] != Status.POLE)
         place = use[counts]
         best[place], limits.which[place] = ll[counts], inner.place
         of_limit[inner.place] = inner, use, p, i, num
+    slack = unit * np.where(status == Status.OK, _CLEAR, _SHORT)
     with np.errstate(invalid="ignore"):
-        at_limit = (limits.which >= 0) & ~(loglik > best + np.where(status == Status.OK, _CLEAR, _SHORT))
+        at_limit = (limits.which >= 0) & ~(loglik > best + slack)
     limits.which[~at_limit] = -1
     cov = covariance(info, plan.known, workers)
     for place in np.unique(limits.which[at_limit]):

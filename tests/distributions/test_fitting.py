@@ -212,7 +212,7 @@ def test_limits_of_hyperbolic_distributions():
     found = fit(rng.laplace(size=600), "hyperbolic")
     assert not found.converged and "boundary" in found.message
     found = fit(rng.uniform(size=300), "nig")
-    assert not found.converged and "normal" in found.message
+    assert found.converged and found.status == 2 and found.limit == "normal" and "normal" in found.message
 
 
 def test_gamma_with_little_spread_and_small_shapes():
@@ -461,7 +461,7 @@ def test_variance_gamma_says_why_it_has_no_standard_errors(at_a_value):
 
 
 def test_information_that_is_not_positive_definite_is_said(monkeypatch):
-    monkeypatch.setattr(distributions.fitting, "_covariance", lambda info, fixed, workers: np.full(info.shape, np.nan))
+    monkeypatch.setattr(distributions.limits, "covariance", lambda info, fixed, workers: np.full(info.shape, np.nan))
     found = fit_many(np.random.default_rng(34).gamma(2.0, 3.0, (2, 50)), "gamma")
     assert found.converged.all() and "2 series: converged; no standard errors: the observed information is not" in repr(found)
     assert found.one(0).message == found.message(0) == found.messages[0]
@@ -517,7 +517,7 @@ def test_classes_fit_themselves():
 def test_limits_and_failures_of_classes():
     limit = ns.distributions.StudentT.fit(np.random.default_rng(1).uniform(size=60))
     normal = ns.distributions.Normal(limit.loc, limit.scale)
-    assert limit.df == 1e12 and limit.sf(3.0) == pytest.approx(normal.sf(3.0), rel=1e-7)
+    assert limit.df == 1e100 and limit.sf(3.0) == pytest.approx(normal.sf(3.0), rel=1e-13)
     with pytest.warns(ns.ConvergenceWarning, match="1 of 2 fits ended without a maximum, the first: values outside") as said:
         batch = ns.distributions.Gamma.fit([[1.0, -2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0]])
     assert np.isnan(batch.shape[0]) and np.isfinite(batch.sf(1.0)[1]) and said[0].filename == __file__

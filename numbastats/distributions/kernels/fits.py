@@ -515,7 +515,7 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
         done, reached, passes = _student_climb(sample, 3, mass, 1e-3, MOST, work)
         numbers[PASSES] += passes
         if free and p[0] <= floor and done != POLE:
-            done = BOUND if floor == _LEAST_DF else POLE
+            done = BOUND
         if (done == BOUND or done == POLE) and free:
             ties = _tied(x, w, p[1], 1e3 * _NARROW * unit)
             if _CLEAR * ties > floor * (mass - ties) * (1.0 + 1e-9):
