@@ -635,7 +635,7 @@ def optima(names, count, seed, starts=12):
     found = {}
     for name, each in _shares(count, names).items():
         way, total = WAYS[name], Counter()
-        shortfalls, examples = [], []
+        examples = {"low": [], "missed": []}
         for n in SIZES:
             x, kinds = sets(name, n, each, [2, seed])
             rng = np.random.default_rng([3, seed, n])
@@ -656,23 +656,23 @@ def optima(names, count, seed, starts=12):
             best = np.maximum(known, inside)
             gap = np.where(np.isin(status, CERTAIN), best - loglik, np.inf)
             near = gap <= SAME
-            none_inside = ~near & ~np.isin(status, CERTAIN) & ~np.isfinite(inside) & (edge > known + SAME)
+            refused = np.isin(status, (4, 5, 6, 7, 8))
+            none_inside = ~(near | refused | np.isin(status, CERTAIN) | np.isfinite(inside)) & (edge > known + SAME)
+            low = (status == 0) & ~near
+            missed = ~(near | none_inside | low | refused)
             total.update({f"status_{s}": int(c) for s, c in zip(*np.unique(status, return_counts=True), strict=True)})
-            total.update(sets=len(x), near=int(near.sum()), none_inside=int(none_inside.sum()))
-            low = (status == 0) & (gap > SAME)
-            total.update(low=int(low.sum()))
-            total.update(refused=int(np.isin(status, (4, 5, 6, 7, 8)).sum()))
-            shortfalls += gap[low].tolist()
-            for i in np.flatnonzero(low):
-                better = (
-                    {k: float(v[i]) for k, v in where.items()}
-                    if inside[i] >= known[i]
-                    else "contained, another order or mirrored"
-                )
-                what = {"n": n, "kind": kinds[i], "short": float(gap[i]), "better": better}
-                examples.append(what | {"fit": {k: float(v[i]) for k, v in params.items()}, "x": x[i].tolist()})
-        examples.sort(key=lambda e: -e["short"])
-        found[name] = dict(total) | {"worst": max(shortfalls, default=0.0), "examples": examples[:3]}
+            counts = {"near": near, "none_inside": none_inside, "low": low, "refused": refused, "missed": missed}
+            total.update({key: int(these.sum()) for key, these in counts.items()} | {"sets": len(x)})
+            for key, these in (("low", low), ("missed", missed)):
+                for i in np.flatnonzero(these):
+                    by_search = {k: float(v[i]) for k, v in where.items()}
+                    what = {"n": n, "kind": kinds[i], "status": int(status[i]), "short": float(best[i] - loglik[i])}
+                    what["better"] = by_search if inside[i] >= known[i] else "contained, in another order or mirrored"
+                    what |= {"fit": {k: float(v[i]) for k, v in params.items()}, "x": x[i].tolist()}
+                    examples[key].append(what)
+        worst = max((e["short"] for e in examples["low"]), default=0.0)
+        some = {key: sorted(these, key=lambda e: -e["short"])[:3] for key, these in examples.items()}
+        found[name] = dict(total) | {"worst": worst, "examples": some}
         _tell(name)
     return found
 
