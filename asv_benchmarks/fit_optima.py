@@ -36,7 +36,7 @@ HALF_LINE = (
     "inverse_gaussian log_logistic lognormal lomax maxwell pareto rayleigh weibull"
 ).split()
 FREED = ("lognormal", "gamma", "inverse_gaussian", "weibull", "frechet", "log_logistic")  # rows with a free location, too
-INFLATED = ("poisson", "geometric", "negative_binomial")
+INFLATED = ("poisson", "geometric", "negative_binomial", "binomial")
 UNIT = ("beta", "kumaraswamy")
 COUNTS = ("binomial", "geometric", "negative_binomial", "poisson")
 HELD = {"binomial": {"n": 40.0}, "truncated_normal": {"lower": -1.0, "upper": 2.0}}
@@ -97,7 +97,7 @@ def ways():
     """All rows by name."""
     found = {f: Way(f, _free(f, False), {"fixed": HELD[f]} if f in HELD else {}) for f in CLASSES}
     found |= {f"{f}, loc free": Way(f, _free(f, True), {"fixed": {"loc": None}}) for f in FREED}
-    found |= {f"{f}, inflated": Way(f, (*_free(f, False), "zeros"), {"zeros": "inflated"}) for f in INFLATED}
+    found |= {f"{f}, inflated": Way(f, (*found[f].free, "zeros"), found[f].options | {"zeros": "inflated"}) for f in INFLATED}
     return found
 
 
@@ -223,6 +223,7 @@ CONTAINED: dict[str, dict[str, Callable]] = {
     },
     "poisson, inflated": _all("poisson"),
     "geometric, inflated": _all("geometric"),
+    "binomial, inflated": {"binomial": _of("binomial", HELD["binomial"])},
     "negative_binomial, inflated": _all("negative_binomial", "poisson")
     | {"poisson, inflated": _of("poisson", zeros="inflated"), "geometric, inflated": _of("geometric", zeros="inflated")},
 }
