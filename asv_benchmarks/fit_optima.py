@@ -14,6 +14,7 @@ with the parameters that are fitted by default, "family, loc free", or "family, 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import platform
@@ -232,25 +233,28 @@ CONTAINED: dict[str, dict[str, Callable]] = {
 def _declared(way):
     """What the file of the family itself says it contains, as far as what is not fitted allows."""
     found = {}
+    held = {name: 1.0 if name == "scale" else 0.0 for name in way.cls.names if name not in way.free} | HELD.get(way.family, {})
     for special in () if way.inflated else getattr(way.cls, "_contains", ()):
-        if callable(special.fixed) or special.family in UNIT:
-            continue  # these depend on the data, and are in the table above
-        names = CLASSES[special.family].names
-        carried, constant = special.carried(names), special.constant(names)
-        held = {name: v for name, v in (HELD.get(way.family) or {}).items()}
-        held |= {name: 1.0 if name == "scale" else 0.0 for name in way.cls.names if name not in (*way.free, *held)}
-        fixed, fits = dict(special.fixed), True
-        for name, value in held.items():
-            if name in carried:
-                other, sign = carried[name]
-                fixed[other] = sign * value
-            else:
-                fits = fits and constant.get(name) == value
-        fixed |= {other: None for name, (other, _) in carried.items() if name == "loc" and "loc" in way.free}
-        if fits and not set(names) <= {name for name, value in fixed.items() if value is not None}:
-            with_loc = ", loc free" if special.family in HALF_LINE and fixed.get("loc", 0.0) is None else ""
-            word = f"{'mirrored ' * special.mirrored}{special.family}{with_loc}"
-            found[word] = _of(special.family, fixed or None, special.mirrored)
+        inner = CLASSES[special.family]
+        free = inner.names if inner._likelihood is None else inner._likelihood.free
+        carried, constant = special.carried(inner.names), special.constant(inner.names)
+        fixed = dict(special.fixed(held) if callable(special.fixed) else special.fixed)
+        for name, (other, sign) in carried.items():
+            if name in held:
+                fixed[other] = sign * held[name]
+            elif other not in free:
+                fixed.setdefault(other, None)
+        if all(name in carried or name in way.cls._known or constant.get(name) == value for name, value in held.items()):
+            ends = tuple(held[name] for name in special.ends)
+            ends = (-ends[1], -ends[0]) if special.mirrored and ends else ends
+            word = special.family + (", loc free" if fixed.get("loc", 0.0) is None else "") + (", truncated" if ends else "")
+            options = {"truncated": ends} if ends else {}
+            try:
+                floor = _of(special.family, fixed or None, special.mirrored, **options)
+                floor(np.full((1, 5), 0.5))
+            except ValueError:  # nothing is left to fit
+                continue
+            found["mirrored " * special.mirrored + word] = floor
     return found
 
 
@@ -608,74 +612,67 @@ def _shares(total, names, sizes=SIZES):
     return {name: max(1, round(each * weight[name])) for name in names}
 
 
-def floors(names, count, seed):
-    """By row and contained family: fits of status 0, of these below, the worst shortfall."""
-    names = [name for name in names if contained(name)]
-    found, sizes = {}, (*SIZES, 100, 200)
-    for name, each in _shares(count, names, sizes).items():
-        for n in sizes:
-            x, _ = sets(name, n, each, [1, seed])
-            status, loglik, _ = fitted(x, WAYS[name])
-            for word, floor in contained(name).items():
-                least = floor(x)
-                ok = (status == 0) & np.isfinite(least)
-                short = np.where(ok, least - loglik, 0.0)
-                short = np.where(np.isnan(short), np.inf, short)
-                below = ok & (short > 1e-6 + 1e-12 * np.abs(np.where(ok, least, 0.0)))
-                row = found.setdefault(f"{name} > {word}", {"fits": 0, "status_0": 0, "below": 0, "worst": 0.0})
-                row["fits"] += len(x)
-                row["status_0"] += int((status == 0).sum())
-                row["below"] += int(below.sum())
-                row["worst"] = max(row["worst"], float(short[below].max(initial=0.0)))
-        _tell(name)
-    return found
-
-
-def optima(names, count, seed, starts=12):
-    """By row: how fits of small sets compare with the best point known."""
+def floors_of(name, each, seed):
+    """By contained family: fits of status 0, of these below, the worst shortfall."""
     found = {}
-    for name, each in _shares(count, names).items():
-        way, total = WAYS[name], Counter()
-        examples = {"low": [], "missed": []}
-        for n in SIZES:
-            x, kinds = sets(name, n, each, [2, seed])
-            rng = np.random.default_rng([3, seed, n])
-            status, loglik, params = fitted(x, way)
-            others = [fitted(rng.permuted(x, axis=1), way)]
-            if MIRROR.get(way.family) == way.family and way.family not in UNIT:
-                others.append(fitted(-x, way)[:2] + (None,))
-            known = np.max(
-                [np.where(np.isin(s, CERTAIN) & np.isfinite(v), v, -np.inf) for s, v, _ in [(status, loglik, params), *others]]
-                + [floor(x) for floor in contained(name).values()],
-                axis=0,
-            )
-            inside = edge = np.full(len(x), -np.inf)
-            where = {}
-            if way.family not in SETTLED:
-                begins = [p for _, _, p in [(status, loglik, params), *others] if p is not None]
-                inside, edge, where = searched(name, x, begins, rng, starts)
-            best = np.maximum(known, inside)
-            gap = np.where(np.isin(status, CERTAIN), best - loglik, np.inf)
-            near = gap <= SAME
-            refused = np.isin(status, (4, 5, 6, 7, 8))
-            none_inside = ~(near | refused | np.isin(status, CERTAIN) | np.isfinite(inside)) & (edge > known + SAME)
-            low = (status == 0) & ~near
-            missed = ~(near | none_inside | low | refused)
-            total.update({f"status_{s}": int(c) for s, c in zip(*np.unique(status, return_counts=True), strict=True)})
-            counts = {"near": near, "none_inside": none_inside, "low": low, "refused": refused, "missed": missed}
-            total.update({key: int(these.sum()) for key, these in counts.items()} | {"sets": len(x)})
-            for key, these in (("low", low), ("missed", missed)):
-                for i in np.flatnonzero(these):
-                    by_search = {k: float(v[i]) for k, v in where.items()}
-                    what = {"n": n, "kind": kinds[i], "status": int(status[i]), "short": float(best[i] - loglik[i])}
-                    what["better"] = by_search if inside[i] >= known[i] else "contained, in another order or mirrored"
-                    what |= {"fit": {k: float(v[i]) for k, v in params.items()}, "x": x[i].tolist()}
-                    examples[key].append(what)
-        worst = max((e["short"] for e in examples["low"]), default=0.0)
-        some = {key: sorted(these, key=lambda e: -e["short"])[:3] for key, these in examples.items()}
-        found[name] = dict(total) | {"worst": worst, "examples": some}
-        _tell(name)
+    for n in (*SIZES, 100, 200):
+        x, _ = sets(name, n, each, [1, seed])
+        status, loglik, _ = fitted(x, WAYS[name])
+        for word, floor in contained(name).items():
+            least = floor(x)
+            ok = (status == 0) & np.isfinite(least)
+            short = np.where(ok, least - loglik, 0.0)
+            short = np.where(np.isnan(short), np.inf, short)
+            below = ok & (short > 1e-6 + 1e-12 * np.abs(np.where(ok, least, 0.0)))
+            row = found.setdefault(f"{name} > {word}", {"fits": 0, "status_0": 0, "below": 0, "worst": 0.0})
+            row["fits"] += len(x)
+            row["status_0"] += int((status == 0).sum())
+            row["below"] += int(below.sum())
+            row["worst"] = max(row["worst"], float(short[below].max(initial=0.0)))
     return found
+
+
+def optima_of(name, each, seed, starts=12):
+    """How fits of small sets compare with the best point known."""
+    way, total = WAYS[name], Counter()
+    examples = {"low": [], "missed": []}
+    for n in SIZES:
+        x, kinds = sets(name, n, each, [2, seed])
+        rng = np.random.default_rng([3, seed, n])
+        status, loglik, params = fitted(x, way)
+        others = [fitted(rng.permuted(x, axis=1), way)]
+        if MIRROR.get(way.family) == way.family and way.family not in UNIT:
+            others.append(fitted(-x, way)[:2] + (None,))
+        known = np.max(
+            [np.where(np.isin(s, CERTAIN) & np.isfinite(v), v, -np.inf) for s, v, _ in [(status, loglik, params), *others]]
+            + [floor(x) for floor in contained(name).values()],
+            axis=0,
+        )
+        inside = edge = np.full(len(x), -np.inf)
+        where = {}
+        if way.family not in SETTLED:
+            begins = [p for _, _, p in [(status, loglik, params), *others] if p is not None]
+            inside, edge, where = searched(name, x, begins, rng, starts)
+        best = np.maximum(known, inside)
+        gap = np.where(np.isin(status, CERTAIN), best - loglik, np.inf)
+        near = gap <= SAME
+        refused = np.isin(status, (4, 5, 6, 7, 8))
+        none_inside = ~(near | refused | np.isin(status, CERTAIN) | np.isfinite(inside)) & (edge > known + SAME)
+        low = (status == 0) & ~near
+        missed = ~(near | none_inside | low | refused)
+        total.update({f"status_{s}": int(c) for s, c in zip(*np.unique(status, return_counts=True), strict=True)})
+        counts = {"near": near, "none_inside": none_inside, "low": low, "refused": refused, "missed": missed}
+        total.update({key: int(these.sum()) for key, these in counts.items()} | {"sets": len(x)})
+        for key, these in (("low", low), ("missed", missed)):
+            for i in np.flatnonzero(these):
+                by_search = {k: float(v[i]) for k, v in where.items()}
+                what = {"n": n, "kind": kinds[i], "status": int(status[i]), "short": float(best[i] - loglik[i])}
+                what["better"] = by_search if inside[i] >= known[i] else "contained, in another order or mirrored"
+                what |= {"fit": {k: float(v[i]) for k, v in params.items()}, "x": x[i].tolist()}
+                examples[key].append(what)
+    worst = max((e["short"] for e in examples["low"]), default=0.0)
+    some = {key: sorted(these, key=lambda e: -e["short"])[:3] for key, these in examples.items()}
+    return {name: dict(total) | {"worst": worst, "examples": some}}
 
 
 def _dyadic(x, way):
@@ -706,71 +703,74 @@ def _changes(way, x, rng):
     yield "weights split", np.repeat(x, w.astype(int), axis=1), w, {}, 0.0
 
 
-def invariance(names, count, seed):
-    """By row and change: other statuses, and log-likelihoods apart."""
+def invariance_of(name, each, seed):
+    """By change: other statuses, and log-likelihoods apart."""
     found = {}
-    for name, each in _shares(count, names).items():
-        way = WAYS[name]
-        for n in SIZES:
-            x = sets(name, n, each, [4, seed])[0]
-            x = x if way.cls.is_discrete or way.family in (*UNIT, "truncated_normal") else _dyadic(x, way)
-            if way.family == "beta" or way.family == "kumaraswamy":
-                x = np.round(x * 2.0**20) / 2.0**20
-            rng = np.random.default_rng([5, seed, n])
-            whole = fitted(x, way)[:2]
-            done = []
-            for word, y, w, options, log_unit in _changes(way, x, rng):
-                before = whole
-                if w is not None:  # the sets with weights beside the values repeated
-                    before = fitted(x, way, weights=np.broadcast_to(w, x.shape))[:2]
-                other = fitted(y, way._replace(family=options["as"]) if "as" in options else way)[:2]
-                done.append((word, before, (other[0], other[1] + y.shape[1] * log_unit)))
-            some = range(0, len(x), max(1, len(x) // 3))
-            alone = [fitted(x[i : i + 1], way)[:2] for i in some]
-            alone = tuple(np.concatenate(part) for part in zip(*alone, strict=True))
-            done.append(("alone", tuple(part[list(some)] for part in whole), alone))
-            for word, (status, loglik), (other, value) in done:
-                row = found.setdefault(f"{name}: {word}", {"fits": 0, "statuses": 0, "apart": 0, "maxima_apart": 0, "worst": 0.0})
-                same = status == other
-                with np.errstate(invalid="ignore"):
-                    apart = np.abs(loglik - value) / np.maximum(1.0, np.abs(loglik))
-                apart = np.where(np.isnan(loglik) & np.isnan(value), 0.0, np.where(np.isnan(apart), np.inf, apart))
-                row["fits"] += len(status)
-                row["statuses"] += int((~same).sum())
-                row["apart"] += int((same & (apart > 1e-8)).sum())
-                row["maxima_apart"] += int((same & np.isin(status, CERTAIN) & (apart > 1e-8)).sum())
-                finite = apart[same & np.isfinite(apart)]
-                row["worst"] = max(row["worst"], float(finite.max(initial=0.0)))
-        _tell(name)
+    way = WAYS[name]
+    for n in SIZES:
+        x = sets(name, n, each, [4, seed])[0]
+        x = x if way.cls.is_discrete or way.family in (*UNIT, "truncated_normal") else _dyadic(x, way)
+        if way.family == "beta" or way.family == "kumaraswamy":
+            x = np.round(x * 2.0**20) / 2.0**20
+        rng = np.random.default_rng([5, seed, n])
+        whole = fitted(x, way)[:2]
+        done = []
+        for word, y, w, options, log_unit in _changes(way, x, rng):
+            before = whole
+            if w is not None:  # the sets with weights beside the values repeated
+                before = fitted(x, way, weights=np.broadcast_to(w, x.shape))[:2]
+            other = fitted(y, way._replace(family=options["as"]) if "as" in options else way)[:2]
+            done.append((word, before, (other[0], other[1] + y.shape[1] * log_unit)))
+        some = range(0, len(x), max(1, len(x) // 3))
+        alone = [fitted(x[i : i + 1], way)[:2] for i in some]
+        alone = tuple(np.concatenate(part) for part in zip(*alone, strict=True))
+        done.append(("alone", tuple(part[list(some)] for part in whole), alone))
+        for word, (status, loglik), (other, value) in done:
+            row = found.setdefault(f"{name}: {word}", {"fits": 0, "statuses": 0, "apart": 0, "maxima_apart": 0, "worst": 0.0})
+            same = status == other
+            with np.errstate(invalid="ignore"):
+                apart = np.abs(loglik - value) / np.maximum(1.0, np.abs(loglik))
+            apart = np.where(np.isnan(loglik) & np.isnan(value), 0.0, np.where(np.isnan(apart), np.inf, apart))
+            row["fits"] += len(status)
+            row["statuses"] += int((~same).sum())
+            row["apart"] += int((same & (apart > 1e-8)).sum())
+            row["maxima_apart"] += int((same & np.isin(status, CERTAIN) & (apart > 1e-8)).sum())
+            finite = apart[same & np.isfinite(apart)]
+            row["worst"] = max(row["worst"], float(finite.max(initial=0.0)))
     return found
 
 
-def times(names, seed, repeats=5):
-    """By row CPU seconds of a call, of 2000 series of 50 values and 20 of 20,000, of slow families a tenth: medians of five."""
+def times_of(name, _each, seed, repeats=5):
+    """CPU seconds of a call, of 2000 series of 50 values and 20 of 20,000, of slow families a tenth: medians of five."""
+    way, row = WAYS[name], {}
+    few = 10 if way.family in SLOW else 1
+    for word, (count, n) in {"many": (2000 // few, 50), "long": (20 // few, 20_000)}.items():
+        rng = np.random.default_rng([6, seed, zlib.crc32(name.encode()), n])
+        x = np.stack([_in_support(rng.gamma(2.0, 1.0, n), way, "", np.random.default_rng(i % 8)) for i in range(count)])
+        fitted(x[:2], way)
+        runs = []
+        while len(runs) < repeats and (len(runs) < 1 or sum(runs) < 20.0):
+            begun = time.process_time()
+            fitted(x, way)
+            runs.append(time.process_time() - begun)
+        row |= {word: statistics.median(runs), f"runs_{word}": len(runs)}
+    return {name: row}
+
+
+def measured(of, names, *rest, total, keep, sizes=SIZES):
+    """Of all rows, kept one by one; one that raises is told and left out."""
     found = {}
-    for name in names:
-        way, row = WAYS[name], {}
-        few = 10 if way.family in SLOW else 1
-        for word, (count, n) in {"many": (2000 // few, 50), "long": (20 // few, 20_000)}.items():
-            rng = np.random.default_rng([6, seed, zlib.crc32(name.encode()), n])
-            x = np.stack([_in_support(rng.gamma(2.0, 1.0, n), way, "", np.random.default_rng(i % 8)) for i in range(count)])
-            fitted(x[:2], way)
-            runs = []
-            while len(runs) < repeats and (len(runs) < 1 or sum(runs) < 20.0):
-                begun = time.process_time()
-                fitted(x, way)
-                runs.append(time.process_time() - begun)
-            row |= {word: statistics.median(runs), f"runs_{word}": len(runs)}
-        found[name] = row
-        _tell(name)
+    for name, each in _shares(total, names, sizes).items():
+        try:
+            found |= of(name, each, *rest)
+            keep(found)
+        except Exception as error:  # the others are still worth their time
+            print(f"{name}: {type(error).__name__}: {error}")
+        print(f"{time.process_time():8.1f} s  {name}", flush=True)
     return found
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------------
-
-
-def _tell(name):
-    print(f"{time.process_time():8.1f} s  {name}", flush=True)
 
 
 def _table(head, rows):
@@ -892,23 +892,27 @@ def main(arguments=None):
     parser.add_argument("--compare", type=Path)
     asked = parser.parse_args(arguments)
     names = [n for n in WAYS if asked.family is None or any(n.startswith(f) for f in asked.family)]
+    outer = [name for name in names if contained(name)]
     before = json.loads(asked.compare.read_text()) if asked.compare else {}
     run = {
-        "floors": lambda: floors(names, asked.count, asked.seed),
-        "optima": lambda: optima(names, asked.sets, asked.seed, asked.starts),
-        "invariance": lambda: invariance(names, asked.sets, asked.seed),
-        "time": lambda: times(names, asked.seed),
+        "floors": lambda keep: measured(floors_of, outer, asked.seed, total=asked.count, keep=keep, sizes=(*SIZES, 100, 200)),
+        "optima": lambda keep: measured(optima_of, names, asked.seed, asked.starts, total=asked.sets, keep=keep),
+        "invariance": lambda keep: measured(invariance_of, names, asked.seed, total=asked.sets, keep=keep),
+        "time": lambda keep: measured(times_of, names, asked.seed, total=0, keep=keep),
     }
-    print(f"numbastats {ns.__version__}, NumPy {np.__version__}, Python {platform.python_version()}, {platform.machine()}")
-    for what in asked.what:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # the statuses are counted
-            found = run[what]()
-        PRINT[what](found, before.get(what))
+
+    def save(what, found):
         if asked.save:
             kept = json.loads(asked.save.read_text()) if asked.save.exists() else {}
             kept[what] = kept.get(what, {}) | found
             asked.save.write_text(json.dumps(kept, indent=1) + "\n")
+
+    print(f"numbastats {ns.__version__}, NumPy {np.__version__}, Python {platform.python_version()}, {platform.machine()}")
+    for what in asked.what:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # the statuses are counted
+            found = run[what](functools.partial(save, what))
+        PRINT[what](found, before.get(what))
 
 
 if __name__ == "__main__":
