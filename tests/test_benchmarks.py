@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import re
@@ -12,7 +13,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from numbastats import distributions
 
 FOLDER = Path(__file__).parents[1] / "asv_benchmarks"
 REPORT = FOLDER / "GPU.md"
@@ -91,6 +95,53 @@ for pair in vs_peers.Speedup.params:
 """
     done = run(environment, "-c", code, FOLDER)
     assert (done.returncode, done.stdout) == (0, 2 * "KDEpy FFTKDE not installed: KDEpy\n"), done.stderr
+
+
+@pytest.fixture(scope="module")
+def fit_optima():
+    spec = importlib.util.spec_from_file_location("fit_optima", FOLDER / "fit_optima.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_floors_in_closed_form_are_log_likelihoods(fit_optima):
+    x = np.random.default_rng(0).gamma(2.0, 1.0, (3, 20))
+    low, high = x.min(axis=1), x.max(axis=1)
+    k = -1.0 / np.log(x / high[:, None]).mean(axis=1)
+    pairs = [
+        (fit_optima._exponential_from_least, distributions.Exponential(low, x.mean(axis=1) - low)),
+        (fit_optima._half_normal_from_least, distributions.HalfNormal(low, np.sqrt(np.square(x - low[:, None]).mean(axis=1)))),
+        (fit_optima._power_to_largest, distributions.GeneralizedGamma(1e-9 * k, 1e9, 0.0, high * (1.0 + 1e-8))),
+    ]
+    for floor, d in pairs:
+        d = type(d)(*(np.reshape(p, (-1, 1)) for p in np.broadcast_arrays(*d.params)))
+        assert np.allclose(floor(x), d.logpdf(x).sum(axis=1), rtol=1e-4)
+
+
+def test_coordinates_of_the_search_are_those_of_its_parameters(fit_optima):
+    assert set(fit_optima.CONTAINED) <= set(fit_optima.WAYS)
+    rng, place = np.random.default_rng(1), (np.full(50, 2.0), np.full(50, 3.0), np.full(50, 1.0))
+    for name, way in fit_optima.WAYS.items():
+        u = fit_optima._random_start(way, rng, 50)
+        params = fit_optima._params(way, u, *place)
+        assert {*params} - {"zeros"} <= {*way.cls.names} and np.isfinite(list(params.values())).all(), name
+        assert np.allclose(fit_optima._coordinates(way, params, *place), u, atol=1e-6), name
+
+
+@pytest.mark.parametrize("name", ["gamma", "johnson_su", "negative_binomial, inflated"])
+def test_the_search_finds_a_maximum_by_itself(fit_optima, name):
+    rng = np.random.default_rng(2)
+    x = {
+        "gamma": lambda: rng.gamma(3.0, 2.0, (2, 40)),
+        "johnson_su": lambda: np.sinh(0.7 * rng.normal(0.5, 1.0, (2, 200))),
+        "negative_binomial, inflated": lambda: np.where(rng.random((2, 300)) < 0.3, 0, rng.negative_binomial(3, 0.3, (2, 300))),
+    }[name]().astype(float)
+    status, loglik, params = fit_optima.fitted(x, fit_optima.WAYS[name])
+    inside, _, where = fit_optima.searched(name, x, [], rng)
+    assert (status == 0).all() and np.allclose(inside, loglik, rtol=0.0, atol=1e-6)
+    for parameter, values in where.items():
+        assert np.allclose(values, params[parameter], rtol=2e-3, atol=1e-3)
 
 
 WARM = """
