@@ -6,7 +6,6 @@ import dataclasses
 import difflib
 import functools
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -74,6 +73,7 @@ _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 
 _CONVERGED = among(*CONVERGED)
 _INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
+_REFUSED = among(*REFUSED)
 _MEANINGS = np.array([status.meaning for status in Status])  # by number
 _REMARKS = {  # on converged fits
     "": "",
@@ -763,7 +763,7 @@ def _numbers(fixed, cls):
 
 
 def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
-    """How a family is fitted: exact values by equations of its own, if there are any and `own` says so; else by the likelihood."""
+    """How a family is fitted: exact values by equations of its own, if there are any and `own` is true; else by the likelihood."""
     family, own, given = cls.family, cls._equations if own else None, _numbers(fixed, cls)
     if own is not None and own.fixable is not None:  # all are free
         given = {name: value for name, value in given.items() if not math.isnan(value)}
@@ -851,23 +851,23 @@ def _of_blocks(s, work):
     return [a.reshape(-1, *a.shape[len(s.shape) :]) for a in whole]
 
 
-def _completed(plan, share, device, workers, s):
+def _completed(plan, share, device, workers, s, run=None):
     """`limits.completed` of a part of the series."""
-    return completed(plan, s, share, device, workers, _in_kernel, _plan)
+    return completed(plan, s, share, device, workers, run or _in_kernel, _plan)
 
 
-def _estimates(s, plan, share, device, workers, shown=None):
-    """Parameters, covariance, numbers, status and limits of all series."""
+def _estimates(s, plan, share, device, workers, shown=None, run=None):
+    """Parameters, covariance, numbers, status and limits of all series; `run` fits a part of them, the kernel by default."""
     if is_lazy(s.x):
         *found, which, params, covariance, free = _of_blocks(s, functools.partial(_of_block, plan, share, device, workers or 1))
         return *found, Limits(which, params, covariance, free)
     n, p = s.off.size - 1, len(plan.names)
     if is_executor(workers):
-        work = functools.partial(_completed, plan, share, device, 1)
+        work = functools.partial(_completed, plan, share, device, 1, run=run)
         limit = min(_SLAB, max(s.x.size // 64, int(5e6 / plan.model.cost)))  # some milliseconds of work at least
         found = mapped(workers, work, _slabs(s, limit))
     else:
-        work = functools.partial(_completed, plan, share, device, workers)
+        work = functools.partial(_completed, plan, share, device, workers, run=run)
         found = map(work, _slabs(s, _SLAB if device == "cpu" else s.x.size))
     parts = []
     for part in found:
@@ -966,8 +966,8 @@ def _counted(s, share):
     return np.diff(np.concatenate([[0], np.cumsum(kept)])[s.off])
 
 
-def _fitted(s, plan, share, device, workers, shown=None):
-    params, cov, numbers, status, limits = _estimates(s, plan, share, device, workers, shown)
+def _fitted(s, plan, share, device, workers, shown=None, run=None):
+    params, cov, numbers, status, limits = _estimates(s, plan, share, device, workers, shown, run)
     cov[~_INSIDE[status]] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
     se = standard_errors(cov)
@@ -1011,47 +1011,37 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
 
 
 def _inflated(s, plan, device, workers):
-    """Fits of counts with zeros beside those of the distribution.
+    """Fits of counts with zeros beside those of the distribution."""
+    if is_lazy(s.x) or plan.intervals or np.isfinite(plan.values[-2:]).any():
+        raise ValueError('zeros="inflated" takes arrays in memory of exact values: leave out censored= and truncated=')
+    found = _fitted(s, plan, False, device, workers, run=_with_more_zeros)
+    limits = None if found._limits is None else found._limits._replace(free=found._limits.free + 1)
+    return dataclasses.replace(found, free=plan.free + 1, _limits=limits)
+
+
+def _with_more_zeros(plan, share, device, workers, s, start=None):
+    """`_in_kernel` of counts with zeros beside those of the distribution.
 
     Where there are any, the likelihood is that of the share of zeros times that of the other values without zeros; else the
     probability of these zeros is 0.
     """
-    known = plan.values[-2:]
-    if is_lazy(s.x) or plan.intervals or np.isfinite(known).any():
-        raise ValueError('zeros="inflated" takes arrays in memory of exact values: leave out censored= and truncated=')
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of fits that are not taken
-        plain = _fitted(s, plan, False, device, workers)
-        above = plan._replace(values=np.r_[plan.values[:-2], 1.0, math.inf])
-        rest = _fitted(s._replace(x=np.where(s.x == 0.0, math.nan, s.x)), above, False, device, workers)
+    params, info, numbers, status = _in_kernel(plan, False, device, workers, s, start)
+    above = plan._replace(values=np.r_[plan.values[:-2], 1.0, math.inf])
+    others = s._replace(x=np.where(s.x == 0.0, math.nan, s.x))
+    rest = _in_kernel(above, False, device, workers, others, start)
+    n, rest_n = numbers[:, k.MASS], rest[2][:, k.MASS]
     with np.errstate(all="ignore"):
-        share = 1.0 - np.where(np.isnan(rest.n_obs), 0.0, rest.n_obs) / plain.n_obs
-        at_0 = np.asarray(rest.distribution.pmf(0.0))
-        more = (share - at_0) / (1.0 - at_0)
-        loglik = rest.loglik + plain.n_obs * (share * np.log(share) + (1.0 - share) * np.log1p(-share))
-        taken = _FITTED[rest.status] & (more > 0.0) & ~(plain.converged & (plain.loglik > loglik))
-
-    def chosen(old, new):
-        """The new values of the series in which there are such zeros."""
-        return np.where(taken.reshape(taken.shape + (1,) * (old.ndim - taken.ndim)), new, old)
-
-    fields = {name: getattr(rest, name) for name in ("params", "se", "covariance", "n_iter", "status")} | {"loglik": loglik}
-    zeros = np.where(taken, more, np.where(np.isin(plain.status, REFUSED), plain.zeros, 0.0))
-    pairs = (_with_limits(plain), _with_limits(rest))
-    limits = Limits(*(chosen(old, new) for old, new in zip(*pairs, strict=True)))
-    limits = limits._replace(free=limits.free + 1)
-    fields = {n: chosen(getattr(plain, n), v) for n, v in fields.items()}
-    found = dataclasses.replace(
-        plain, **fields, zeros=zeros, free=plain.free + 1, _limits=limits if (limits.which >= 0).any() else None
-    )
-    _tell(found.status)
-    return found
-
-
-def _with_limits(fits):
-    """The limits of a batch, also where there are none."""
-    width = max((len(CLASSES[special.family].names) for special in fits.cls._contains), default=0)
-    return Limits.none(fits.status.shape, width) if fits._limits is None else fits._limits
+        zero = 1.0 - np.where(np.isnan(rest_n), 0.0, rest_n) / n
+        at_0 = np.asarray(distribution_of(plan.cls, dict(zip(plan.names, rest[0].T, strict=True))).pmf(0.0))
+        more = (zero - at_0) / (1.0 - at_0)
+        loglik = rest[2][:, k.LOGLIK] + n * (zero * np.log(zero) + (1.0 - zero) * np.log1p(-zero))
+        taken = _FITTED[rest[3]] & (more > 0.0) & ~((status == Status.OK) & (numbers[:, k.LOGLIK] > loglik))
+    numbers[~_REFUSED[status], k.ZEROS] = 0.0
+    for mine, new in zip((params, info, status), (rest[0], rest[1], rest[3]), strict=True):
+        mine[taken] = new[taken]
+    for column, new in ((k.LOGLIK, loglik), (k.PASSES, rest[2][:, k.PASSES]), (k.ZEROS, more)):
+        numbers[taken, column] = new[taken]
+    return params, info, numbers, status
 
 
 def padded(s):

@@ -237,7 +237,7 @@ def _tell_limit(plan, inner, mine, found, into, limits):
     for a, first, sign in pairs:
         for b, second, other in pairs:
             cov[mine, a, b] = sign * other * c[:, first, second]
-    numbers[mine, k.LOGLIK] = num[:, k.LOGLIK]
+    numbers[mine, k.LOGLIK], numbers[mine, k.ZEROS] = num[:, k.LOGLIK], num[:, k.ZEROS]
     width = len(inner.plan.cls.names)
     for j, name in enumerate(inner.plan.cls.names):
         limits.params[mine, j] = by_name[name]
