@@ -1209,8 +1209,8 @@ def fit(
         Weights >= 0 of the values, which count as so many observations.
     fixed : dict, optional
         Values of parameters that are not estimated, by name; None frees one that is known otherwise, such as the loc of a gamma
-        distribution. With loc among them, and for the families from "gev" on, `params` has all parameters of the class, so that
-        ``Gamma(*found.params.values())`` is the distribution.
+        distribution. With loc among them, and for the families from "gev" on, `params` has all parameters of the class. The
+        distribution is ``found.distribution``.
     zeros : {None, "share", "inflated"}
         "share" sets zeros apart and fits the other values. "inflated", for counts, fits a probability of zeros, `zeros` of the
         result, beside those of the distribution, which has the other parameters: the likelihood of a zero is zeros +
@@ -1253,6 +1253,15 @@ def fit(
     sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(a)), whose gradient is exact but by shapes in masses, and whose second
     derivatives are differences of it; standard errors have six digits. Shapes of "gev" and "gpd" are searched for above -1/2,
     where the maximum is regular. A freed location of a family that begins there is a local maximum below the least value.
+
+    Families contain others, as special cases (gamma ones exponential distributions) or as limits of their parameters (Student's t
+    the normal one). These are fitted to the same data: where one is likelier than the maximum that was found, the fit climbs
+    again from there, so that a fit of status 0 is never below what its family contains. Where a limit is the best there is, the
+    fit ends there, with status 2, ``converged`` True: ``limit`` names its family, ``limit_params`` has its own parameters with
+    their errors, `params` those of the family, 0 and inf among them, and ``n_free``, ``aic`` and ``bic`` count its parameters.
+    Status 3 is the end of the search at a boundary that is no limit. Status 10 is a pole: the likelihood grows without bound next
+    to a value, and no local maximum was found inside; there are no parameters. A local maximum inside has status 0 also where the
+    likelihood has no bound elsewhere.
 
     The likelihood of Student's t has poles where df < s/(1 - s), with s the share of the values that are equal (1/n without
     ties); the fit stays at df >= 0.05, and where it ends in a pole it is repeated at df >= 1.25 s/(1 - s), with status 3 if it
@@ -1339,8 +1348,8 @@ def fit_many(  # noqa: PLR0913
     -------
     DistributionFits
         Of the shape of `data` without `axis`. A series that cannot be fitted has NaN parameters and a `status`: 4 too few values,
-        5 constant, 6 outside of the support, 7 all missing, 8 infinite values; 0 is a maximum, 1 no convergence, 2 the
-        normal limit, 3 the boundary. ``fits.message(i)`` says it in words.
+        5 constant, 6 outside of the support, 7 all missing, 8 infinite values, 10 a pole; 0 is a maximum, 1 no convergence, 2 a
+        limit of the family, which ``fits.limit`` names, 3 the boundary. ``fits.message(i)`` says it in words.
 
     Raises
     ------
