@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 import numbastats.distributions.families.generalized_gamma as generalized_gamma
 from numbastats._core.kernel import device_function
 from numbastats.distributions.families.gamma import Gamma
+from numbastats.distributions.kernels.cusps import FIT_GENERALIZED_NORMAL
+from numbastats.distributions.kernels.fits import OwnEquations
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
 from numbastats.distributions.protocol import Distribution
@@ -102,6 +104,7 @@ class GeneralizedNormal(Distribution):
     _kinked = True
 
     _kernels = Points("generalized_normal", __name__, shapes=1, cost={**Gamma._kernels.cost, "pdf": 20.0, "logpdf": 15.0})
+    _equations = OwnEquations(("beta", "loc", "scale"), FIT_GENERALIZED_NORMAL, 600.0)
     _likelihood = Likelihood("generalized_normal", _kernels, ("beta", "loc", "scale"), shapes=1, starts=3, cost=400.0)
 
     def __init__(self, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
