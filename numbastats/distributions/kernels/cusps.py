@@ -2,17 +2,22 @@
 
     l = sum w (log beta - log(2 s) - log Gamma(1/beta)) - sum w |x - loc|^beta / s^beta
 
-Given beta and loc the scale is closed, s^beta = beta m with m the mean of |x - loc|^beta, and what is left is a function of beta
-and m alone, which falls with m. Above beta = 1 m is convex in loc: Newton's method within a bracket finds its least value, and the
-maximum by beta is bracketed between powers of two, from slopes there. At and below 1 m is concave between values, so that each
-value of the sample is a local maximum by loc, and has a likelihood by beta of its own, which is searched between `_NODES`.
+Given beta and loc the scale is closed, s^beta = beta m with m the mean of |x - loc|^beta, and what is left is a function of
+beta and m alone, which falls with m. Above beta = 1 m is convex in loc: Newton's method within a bracket finds its least value,
+and the maximum by beta is bracketed between powers of two, from slopes there. At and below 1 m is concave between values, so
+that each value of the sample is a local maximum by loc, and has a likelihood by beta of its own, which is searched between
+`_NODES`.
 
-All values are searched but for intervals that can hold no better one: between two values a and b the sum over those outside is
-concave, and so at least the lesser of its sums at a and b. Of series of more than `_MOST` values an interval holds at least
-n/`_MOST`, and the values next to the best one are searched in the end: at most about 2 `_MOST` passes over the values.
+All values are searched but for intervals that can hold no better one: between two values a and b the sum over the values outside
+is concave in loc, and so at least its lesser value at a and b. With n values that takes some 20 passes over them where beta is
+clearly above 1, and below 1 about the square root of n, up to 40 times that; n passes at worst. Of more than `_MOST` values an
+interval holds at least n/`_MOST`, and the neighbours of the best value are searched in the end: some 2 `_MOST` passes at worst.
 
-Towards beta = 0 the likelihood at any value grows without bound, as 1/beta times the share of values equal to it. Local maxima
-are searched from 1/16 on: there the scale is 1e-25 of the standard deviation, and below 1/100 it leaves the doubles.
+Towards beta = 0 the likelihood at any value of the sample grows without bound, as 1/beta times the share of values equal to it.
+With one value of n that outweighs all else below about 2/n. Maxima are searched from 1/16 on: the standard deviation is there
+4e23 times the scale, and below 1/130 that leaves the doubles. A climb that goes below ends at a pole if the likelihood rises
+all the way from there, else at a bound. Towards beta = inf the likelihood goes to that of the uniform distribution between the
+least and the largest value: where that is above all maxima, the fit ends at the bound 1e6.
 """
 
 from __future__ import annotations
@@ -39,10 +44,13 @@ _BY_GAMMAS = (  # of psi(1 + 1/beta)/beta
 )
 _EIGHT = (0.0,) * 8
 _LOG_2 = 0.6931471805599453
+_FEW = 200  # distinct values, of which the profile may have several maxima between 1 and 2
+_CUBE_ROOT = 1.259921049894873  # of 2
 _SHORT = 1e-280  # of a distance, whose logarithm is finite
 _MOST = 1000  # values of which each is searched
 _SMOOTH = 1.5  # beta up to which second derivatives by loc have no variance
-_BETWEEN = 0.01  # what a maximum by beta between two nodes may add for each value
+_BETWEEN, _BETWEEN_FIXED = 0.03, 0.3  # what a maximum by beta between two nodes may add for each value, or at a given scale
+_NEXT = 1.0 + 1.0 / 128.0  # of beta, where loc is between two medians as just above 1: the slope is not that at either
 
 _function = array_function(fastmath=("contract", "reassoc"), host=False)
 
@@ -155,7 +163,7 @@ def _step(x, w, beta, loc, unit, slope, curve, low, high):
 
 @_function
 def _centred(x, w, mass, beta, loc, log_scale, tolerance):
-    """The loc with the least sum of |x - loc|^beta, beta > 1, to a gain below the tolerance: loc, number of passes, `_at` there."""
+    """The loc with the least sum of |x - loc|^beta, beta > 1, to a gain below the tolerance: it, passes, and `_at` there."""
     low, high, passes = x[0], x[x.size - 1], 0
     moved, new = high - low, loc
     f, unit, s = _at(x, w, mass, loc, beta, log_scale)
@@ -184,7 +192,7 @@ def _peak(x, w, mass, low, high, beta, loc, moves, log_scale):
     while steps < 60:
         beta = math.exp(v)
         if moves:
-            loc, more, f, unit, s = _centred(x, w, mass, beta, loc, log_scale, 1e-10)
+            loc, more, f, unit, s = _centred(x, w, mass, beta, loc, log_scale, 1e-10 if steps > 1 else 1e-6)
             passes += more
         else:
             f, unit, s = _at(x, w, mass, loc, beta, log_scale)
@@ -194,7 +202,7 @@ def _peak(x, w, mass, low, high, beta, loc, moves, log_scale):
             bend += beta * beta * s[4] * s[4] / ((beta - 1.0) * s[5] * s[0])
         a, b = (v, b) if slope > 0.0 else (a, v)
         step = -slope / bend if bend < 0.0 else math.inf
-        if mass * abs(slope) * min(abs(step), b - a) <= 1e-16:
+        if mass * abs(slope) * min(abs(step), b - a) <= 1e-16 and (steps > 1 or not moves):
             break
         new = v + step
         v, steps = new if new > a and new < b else 0.5 * (a + b), steps + 1
@@ -248,7 +256,7 @@ def _powers(x, w, loc, over, beta):
 
 @_function
 def _pairs(x, w, over):
-    """Least possible sums of `_powers` about any loc: |u - loc|^b + |v - loc|^b is at least |u - v|^b, of the outermost u and v."""
+    """Least possible sums of `_powers` about any loc: |u - loc|^b + |v - loc|^b is at least |u - v|^b for b <= 1."""
     a0, a1, a2, a3, a4, a5, a6, a7 = _EIGHT
     for j in range(x.size // 2):
         k = x.size - 1 - j
@@ -266,7 +274,7 @@ def _pairs(x, w, over):
 
 @_function
 def _at_node(k, beta, total, moment, mass, log_unit, log_scale):
-    """The log-likelihood of a value at a node, and its derivative by log beta, from its sums; for a given beta what rises with it."""
+    """The log-likelihood of a value at a node, and its derivative by log beta, from sums; for a given beta what rises with it."""
     logs = math.log(total / mass)
     if beta == beta:
         return -logs, math.nan
@@ -282,7 +290,7 @@ def _at_node(k, beta, total, moment, mass, log_unit, log_scale):
 
 @_function
 def _exceeds(x, w, low, high, before, after, best, beta, mass, over, log_scale):
-    """Whether a value of x, all between two others, may be better than the best: by the sums at either for the rest, and `_pairs`."""
+    """Whether a value of x, all between two others, may be above the best: by sums at either for the rest, and `_pairs`."""
     inside, _none = _powers(x, w, low, over, beta)
     within, _none = _powers(x, w, high, over, beta)
     pairs, exceeds = _pairs(x, w, over) if not beta == beta else _EIGHT, False
@@ -331,11 +339,13 @@ def _by_nodes(x, w, mass, loc, over, beta, log_scale, best):
 
 @_function
 def _searched(x, w, mass, beta, log_scale, best):
-    """The best local maximum with loc at a value and beta < 1, above `best`: it, beta, loc; the best at the least beta, loc; passes.
+    """The best local maximum with loc at a value and beta < 1, above `best`: it, beta, loc.
 
-    First the middle value, then from the least to the largest. For a given beta its best value is that at the least beta.
+    Also the best at the least beta, its loc, and the number of passes; for a given beta that is the best. First comes the middle
+    value, then from the least to the largest all that `_exceeds` does not exclude.
     """
     n, over, found, at, edge, edge_at, passes = x.size, 1.0 / (x[x.size - 1] - x[0]), math.nan, 0, -math.inf, 0, 0
+    between = _BETWEEN if log_scale != log_scale else _BETWEEN_FIXED
     smallest, before, turned, last, i, step, end = 1 + (n - 1) // _MOST, _EIGHT, False, -1, n // 2, n // 16, -1
     while i < n:
         best, b, sums, value, turns, count = _by_nodes(x, w, mass, x[i], over, beta, log_scale, best)
@@ -358,7 +368,7 @@ def _searched(x, w, mass, beta, log_scale, best):
         taken = first - last <= smallest
         if not taken:
             inner = slice(last + 1, first)
-            bound = edge if beta == beta else best / mass - (_BETWEEN if turns or turned else 0.0)
+            bound = edge if beta == beta else best / mass - (between if turns or turned else 0.0)
             taken = not _exceeds(x[inner], w[inner], x[last], x[i], before, sums, bound, beta, mass, over, log_scale)
         if taken:
             before, turned, last, step = sums, turns, stop, (3 * step + 1) // 2
@@ -366,7 +376,7 @@ def _searched(x, w, mass, beta, log_scale, best):
             step = 2 * (first - last) // 3
         step = max(step, smallest)
         i = min(last + step, n - 1) if last < n - 1 else n
-        if i == n and smallest > 1:
+        if i == n and smallest > 1 and (found == found or beta == beta):
             at, stop = (edge_at, 0) if beta == beta else (at, 0)
             i, end = max(at - smallest, 0), min(at + smallest, n - 1)
     return best, found, x[at], edge, x[edge_at], passes
@@ -388,25 +398,28 @@ def _median(x, w, mass, share):
 @_function
 def _above_one(x, w, mass, loc, log_scale, moves, uniform):
     """The best local maximum with beta > 1: it, beta, loc; the most at any beta tried; passes."""
-    n, best, found, at, passes = x.size, -math.inf, math.nan, loc, 0
+    n, best, found, at, passes, distinct = x.size, -math.inf, math.nan, loc, 0, 1
+    for j in range(1, n):
+        distinct += 1 if x[j] > x[j - 1] else 0
     f, unit, s = _at(x, w, mass, loc, 1.0, log_scale)
     most, rise, beta = f[0], f[1], 1.0
     if moves:  # from both ends of the medians
-        other = _median(x, w, mass, 0.5 + 1e-12)
-        more = _at(x, w, mass, other, 1.0, log_scale)[0]
+        more = _at(x, w, mass, _median(x, w, mass, 0.5 + 1e-12), 1.0, log_scale)[0]
         most, rise = max(most, more[0]), max(rise, more[1])
     enough = 2.0 * mass / min(w[0], w[n - 1]) if log_scale != log_scale and moves else _GREATEST
     while beta < enough and 2.0 * beta < _GREATEST:
-        before, beta = loc, 2.0 * beta
+        before, low, beta = loc, beta, beta * 2.0
+        if distinct <= _FEW and low < 1.9:
+            beta = _NEXT if low == 1.0 else low * _CUBE_ROOT
         if moves:
-            loc, more, f, unit, s = _centred(x, w, mass, beta, loc, log_scale, 1e-4)
+            loc, more, f, unit, s = _centred(x, w, mass, beta, loc, log_scale, 1e-6)
             passes += more
         else:
             f, unit, s = _at(x, w, mass, loc, beta, log_scale)
             passes += 1
         most = max(most, f[0])
         if rise > 0.0 and not f[1] > 0.0:
-            peak, b, place, count = _peak(x, w, mass, 0.5 * beta, beta, 0.7 * beta, before, moves, log_scale)
+            peak, b, place, count = _peak(x, w, mass, low, beta, math.sqrt(low * beta), before, moves, log_scale)
             passes += count
             if peak > best:
                 best, found, at = peak, b, place
@@ -481,10 +494,14 @@ def _fit_generalized_normal(x, w, weighted, least, most, fixed, params, info, nu
         at = edge_at if moves and beta < 1.0 else loc
         if moves and beta > 1.0:
             at, passes, _f, _unit, _s = _centred(x, w, mass, beta, loc, log_scale, 1e-11)
-    elif max(best, uniform) < top or max(best, uniform) == -math.inf:
-        found, at, status = _LEAST, edge_at, BOUND
-        if _rises_to_pole(x, w, mass, at, log_scale):
+    elif max(best, uniform) < max(top, mass * edge):
+        pole = _rises_to_pole(x, w, mass, edge_at, log_scale)
+        if not pole:
+            found, at, status = _LEAST, edge_at, BOUND
+        elif max(best, uniform) < top:
             return POLE
+        elif uniform > best:
+            found, at, status = _GREATEST, centre, BOUND
     elif uniform > best:
         found, at, status = _GREATEST, centre, BOUND
     f, unit, s = _at(x, w, mass, at, found, log_scale)
@@ -492,6 +509,8 @@ def _fit_generalized_normal(x, w, weighted, least, most, fixed, params, info, nu
     if log_scale != log_scale:
         params[2] = unit * math.exp((math.log(found) + math.log(s[0] / mass)) / found)
     numbers[LOGLIK], numbers[PASSES] = mass * f[0], passes
+    if not params[2] > 0.0:
+        return BOUND
     _information(x, w, mass, params, info)
     return status
 
