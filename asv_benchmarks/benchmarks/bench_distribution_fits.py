@@ -198,6 +198,7 @@ GPU_MAKERS = {f"distributions.{f}_fit": _likelihood_maker(f) for f in _BY_LIKELI
     "distributions.fit_student_t": _maker("student_t", [_FREE] * 3),
     "distributions.fit_beta": _maker("beta", [_FREE] * 3),
     "distributions.fit_asymmetric_laplace": _maker("nig", [_FREE] * 3),
+    "distributions.fit_generalized_normal": _maker("nig", [_FREE] * 3),
     "distributions.fit_nig": _maker("nig", [-0.5, *[_FREE] * 4]),
     "distributions.fit_hyperbolic": _maker("nig", [1.0, *[_FREE] * 4]),
     "distributions.fit_generalized_hyperbolic": _maker("nig", [-0.5, *[_FREE] * 4]),

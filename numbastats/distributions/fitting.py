@@ -774,7 +774,7 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
         for name, value in ((own.held or {}) | given).items():
             values[layout.index(name)] = value
         known = dict(zip(layout, values.tolist(), strict=False))
-        if "beta" in known and abs(known["beta"]) >= known["alpha"]:
+        if "alpha" in known and abs(known["beta"]) >= known["alpha"]:
             raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
         return _Plan(cls, own.names, layout, values, False)
     if cls._likelihood is None:

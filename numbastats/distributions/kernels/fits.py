@@ -44,6 +44,7 @@ __all__ = [
     "ZEROS",
     "admitted",
     "begin",
+    "by_equations",
     "fit_cpu",
     "judged",
     "kernel",
@@ -51,6 +52,7 @@ __all__ = [
     "pack",
     "quartiles",
     "results",
+    "sort",
     "weighted_mean",
 ]
 
@@ -641,7 +643,7 @@ def _fit_beta(family, x, w, weighted, share, least_count, fixed, params, info, n
 
 
 @_function
-def _sort(x, w, weighted):
+def sort(x, w, weighted):
     """Ascending order by a heap, in place; weights go along."""
     first, last = x.size // 2, x.size
     while last > 1:
@@ -687,7 +689,7 @@ def _fit_asymmetric_laplace(family, x, w, weighted, share, least_count, fixed, p
     if status != OK:
         return status
     x, w, mass, k = x[:n], w[:n], numbers[MASS], fixed[0]
-    _sort(x, w, weighted)
+    sort(x, w, weighted)
     above, _none = _sides(x, w, x[0], mass)
     below, left, best, at = 0.0, 0.0, math.inf, x[0]
     for j in range(n):
@@ -782,7 +784,7 @@ def _shared():
     return build(fit_cpu, "serial", _series=bind(_fit_series, **calls), SIZE=3, ROWS=rows(3))
 
 
-def _by_equations(name, equations, least=0.0):
+def by_equations(name, equations, least=0.0):
     """The kernel of a family whose values are above `least`: on the CPU the shared fit and an address."""
 
     def on_gpu():
@@ -800,11 +802,11 @@ def _by_equations(name, equations, least=0.0):
     return own
 
 
-FIT_NORMAL = _by_equations("fit_normal", _fit_normal, -math.inf)
-FIT_LOGNORMAL = _by_equations("fit_lognormal", _fit_lognormal)
-FIT_INVERSE_GAUSSIAN = _by_equations("fit_inverse_gaussian", _fit_inverse_gaussian)
-FIT_GAMMA = _by_equations("fit_gamma", _fit_gamma)
-FIT_WEIBULL = _by_equations("fit_weibull", _fit_weibull)
-FIT_STUDENT_T = _by_equations("fit_student_t", _fit_student, -math.inf)
+FIT_NORMAL = by_equations("fit_normal", _fit_normal, -math.inf)
+FIT_LOGNORMAL = by_equations("fit_lognormal", _fit_lognormal)
+FIT_INVERSE_GAUSSIAN = by_equations("fit_inverse_gaussian", _fit_inverse_gaussian)
+FIT_GAMMA = by_equations("fit_gamma", _fit_gamma)
+FIT_WEIBULL = by_equations("fit_weibull", _fit_weibull)
+FIT_STUDENT_T = by_equations("fit_student_t", _fit_student, -math.inf)
 FIT_BETA = kernel("fit_beta", _fit_beta, 2)
 FIT_ASYMMETRIC_LAPLACE = kernel("fit_asymmetric_laplace", _fit_asymmetric_laplace, 3)
