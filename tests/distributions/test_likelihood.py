@@ -265,6 +265,22 @@ def test_standard_errors_of_censored_fits(family):
     np.testing.assert_allclose(list(found.se.values()), want, rtol=2e-3)  # of the differences
 
 
+@pytest.mark.parametrize("family", CENSORED)
+def test_likelihoods_of_short_intervals(family):
+    """Less the logarithms of the lengths, in the unit of the data, it is that of exact values but for the squares of lengths."""
+    x = draws(family, 30, 12)
+    for unit in (1.0,) if PEERS[family].known_scale else (1e-8, 1.0, 1e8):
+        exact, spread = fit(unit * x, family).loglik, unit * np.std(x)
+        for length in (1e-12, 1e-7, 1e-5, 1e-4, 1e-2, 0.1):
+            half = 0.5 * length * (spread if family in LOCATED else np.minimum(spread, unit * x))
+            lo, hi = unit * x - half, unit * x + half
+            if family in ("beta", "kumaraswamy"):
+                hi = np.minimum(hi, 1.0)
+            found = fit(None, family, censored=(lo, hi))
+            change = found.loglik - np.log(hi - lo).sum() - exact
+            assert abs(change) < 2e-7 + 10.0 * x.size * length**2, (unit, length, change)
+
+
 def test_truncated_values():
     """A normal distribution seen between -1 and 2, three ways."""
     x = st.truncnorm.rvs(-1.0, 2.0, size=300, random_state=np.random.default_rng(1))

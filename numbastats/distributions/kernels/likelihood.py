@@ -51,7 +51,7 @@ __all__ = ["ALWAYS", "EXACT", "INTERVALS", "WHERE_FIXED", "Likelihood", "settled
 
 EXACT, INTERVALS = 0, 1  # what a series is: values; or lower ends, upper ends and as much room, one after another
 _STEP, _CENTRAL, _BY_SHAPE = 1e-6, 3e-5, 1e-3  # of differences, in units of the coordinates
-_NARROW = 1e-6  # intervals in units of the spread that are a density times their length, to its square
+_NARROW = 3e-5  # intervals in units of the spread that are a density times their length, to its square; tails lose digits there
 _LEAST, _GREATEST = 1e-10, 1e10  # scales in units of the spread, beyond which there is no maximum
 _CERTAIN = 1e-6  # a value's share of the log-likelihood of intervals that is its supremum 0 but for rounding
 _NORMAL = 1e12  # degrees of freedom that stand for infinity
@@ -384,12 +384,15 @@ def _spread(x, w, centre, least, most):
 
 
 @_function
-def _exact_first(lo, hi, v):
-    """Puts exact values before intervals, and takes the middle of very short ones: number of them, log mass that these add."""
+def _exact_first(lo, hi, v, unit):
+    """Puts exact values before intervals, and takes the middle of very short ones: number of them, log mass that these add.
+
+    Lengths are those of the data, before they are moved: the log mass is in their unit, and has the digits that they have.
+    """
     n, added = 0, 0.0
     for j in range(lo.size):
         width = hi[j] - lo[j]
-        if width <= _NARROW:
+        if width <= _NARROW * unit:
             if width > 0.0:
                 added += v[j] * math.log(width)
                 lo[j] += 0.5 * width
@@ -424,7 +427,9 @@ def _prepared(code, x, w, loc, scale, n, numbers, least, most):
         unit = _spread(y, w[:n], centre, least, most)
     if scale == scale:
         unit = scale
+    exact, added = n, 0.0
     if code == INTERVALS:
+        exact, added = _exact_first(lo, hi, w[:n], unit)
         _stand_ins(lo, hi, y)
         _moved_to(y, centre, unit)
         _moved_to(hi, centre, unit)
@@ -432,9 +437,6 @@ def _prepared(code, x, w, loc, scale, n, numbers, least, most):
     middle_of_mass = weighted_mean(y, w[:n])
     sd = max(math.sqrt(mean_square(y, w[:n], middle_of_mass)), 1e-3)
     low, middle, high = (low - centre) / unit, (middle - centre) / unit, (high - centre) / unit
-    exact, added = n, 0.0
-    if code == INTERVALS:
-        exact, added = _exact_first(lo, hi, w[:n])
     return (centre, unit), (middle_of_mass, sd, low, middle, high), exact, added
 
 
