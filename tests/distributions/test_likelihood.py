@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -306,6 +307,13 @@ def test_weights_are_repetitions(family):
     assert list(tiny.params.values()) == pytest.approx(list(found.params.values()), rel=2e-5, abs=1e-9)
 
 
+def fit_or_warn(*args, **options):
+    """A fit that may end at a limit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ns.ConvergenceWarning)
+        return fit(*args, **options)
+
+
 def fit_quietly(*args, **options):
     with pytest.warns(UserWarning, match="weights"):
         return fit(*args, **options)
@@ -346,6 +354,59 @@ def test_refits(family):
     for name, value in found.params.items():
         again = fit(x, family, fixed={name: value})
         assert again.loglik == pytest.approx(found.loglik, abs=1e-7), name
+
+
+@pytest.mark.parametrize("family", ("johnson_su", "skew_normal", "ex_gaussian", "generalized_gamma", "burr_xii", "pearson_iii"))
+def test_refits_of_skew_data(family):
+    """A parameter that is fixed at its estimate, also on the ridge of a limit, where the starts are far away."""
+    for seed in range(4):
+        x = np.random.default_rng(seed).gamma(2.0, 1.0, 40)
+        found = fit_or_warn(x, family)
+        for name, value in found.params.items():
+            if found.se[name] != 0.0:
+                assert fit_or_warn(x, family, fixed={name: value}).loglik > found.loglik - 1e-3, (seed, name)
+
+
+def test_scales_of_johnson_su_along_the_ridge():
+    """With a small scale and a and b to match, fits of skew data are as good as the best: points made by hand are no better."""
+    for seed in range(6):
+        x = np.random.default_rng(seed).gamma(2.0, 1.0, 40)
+        found = fit_or_warn(x, "johnson_su")
+        a, b, loc, scale = found.params.values()
+        for fixed in (0.3, 0.1, 0.03, 0.01):
+            by_hand = distributions.JohnsonSU(a + math.copysign(b * math.log(fixed / scale), -a), b, loc, fixed)
+            again = fit(x, "johnson_su", fixed={"scale": fixed})
+            assert again.converged and again.loglik > by_hand.logpdf(x).sum() - 1e-9
+            mirrored = fit(-x, "johnson_su", fixed={"scale": fixed})
+            assert mirrored.loglik == pytest.approx(again.loglik, abs=1e-7)
+
+
+@pytest.mark.parametrize(("c", "d"), [(1.0, 0.2), (2.0, 0.1), (0.7, 0.1), (5.0, 0.05)])
+def test_heavy_tails_of_burr(c, d):
+    """The unit of positive values is their median: of the mean, which the largest decides, the scale is none to be seen."""
+    truth = distributions.BurrXII(c, d, 0.0, 2.0)
+    x = truth.ppf((np.arange(1, 401) - 0.5) / 400.0)
+    found = fit(x, "burr_xii")
+    assert found.converged and found.params["d"] == pytest.approx(d, rel=0.03)
+    assert found.loglik > truth.logpdf(x).sum()
+
+
+@pytest.mark.parametrize(
+    "family", ("lomax", "burr_xii", "johnson_su", "ex_gaussian", "generalized_gamma", "weibull", "skew_normal")
+)
+def test_ends_depend_on_neither_order_nor_unit(family):
+    """On a ridge to a limit, too, which is no maximum however flat it is."""
+    rng = np.random.default_rng(1)
+    for _ in range(8):
+        x = rng.exponential(2.0, 12).round(2) + 0.01
+        found = fit_or_warn(x, family)
+        for y, unit in ((x[::-1], 1.0), (rng.permutation(x), 1.0), (1e-8 * x, 1e-8), (1e8 * x, 1e8)):
+            again = fit_or_warn(y, family)
+            assert again.status == found.status
+            if found.converged:
+                assert again.loglik + x.size * math.log(unit) == pytest.approx(found.loglik, abs=1e-6)
+    x = np.array([0.43, 1.69, 3.55, 2.01, 1.33, 0.40, 1.03, 0.91])  # less spread than exponential values
+    assert not fit_or_warn(x, "lomax").status == 0
 
 
 def test_contained_families_are_not_likelier():
