@@ -681,6 +681,8 @@ def _fit_asymmetric_laplace(family, x, w, weighted, share, least_count, fixed, p
     With A and B the mean distances above and below loc, the likelihood given loc has its maximum at kappa^4 = B/A and
     s = kappa A + B/kappa, where it falls with sqrt(A) + sqrt(B), a concave function between values: loc is the best of these.
     Given kappa it falls with kappa A + B/kappa, and loc is a quantile. Information is the expected one.
+    At the least or the largest value kappa and s go to 0, or to inf and 0: the limit is an exponential distribution, whose
+    log-likelihood is that of the same formula.
     """
     n, _least, _most, status = admitted(x, w, weighted, share, least_count, (-math.inf, math.inf), params, info, numbers)
     if status != OK:
@@ -702,6 +704,7 @@ def _fit_asymmetric_laplace(family, x, w, weighted, share, least_count, fixed, p
     s = k * above + below / k if k > 0.0 and k < math.inf else 0.0
     params[0], params[1], params[2] = k, at, s
     if not s > 0.0:
+        numbers[LOGLIK] = -mass * (1.0 + 2.0 * math.log(best))
         return BOUND
     square = 1.0 + k * k
     numbers[LOGLIK] = mass * (math.log(k / square) - math.log(s) - 1.0)
