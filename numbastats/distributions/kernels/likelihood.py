@@ -51,7 +51,7 @@ from numbastats.distributions.kernels.fits import (
 from numbastats.distributions.kernels.points import half_line, unit_interval
 from numbastats.scalar.elementary import exp
 
-__all__ = ["ALWAYS", "EXACT", "INTERVALS", "WHERE_FIXED", "Likelihood", "settled_at_least"]
+__all__ = ["ALWAYS", "EXACT", "INTERVALS", "MAXIMUM", "WHERE_FIXED", "Likelihood", "settled_at_least"]
 
 EXACT, INTERVALS = 0, 1  # what a series is: values; or lower ends, upper ends and as much room, one after another
 _STEP, _CENTRAL, _BY_SHAPE = 1e-7, 3e-5, 1e-3  # of differences, in units of the coordinates
@@ -59,13 +59,15 @@ _CURVED, _PRECISELY = 1e-6, 1e-8  # least curvature of a maximum for each value,
 _NARROW = 3e-5  # intervals in units of the spread that are a density times their length, to its square; tails lose digits there
 _LEAST, _GREATEST = 1e-10, 1e10  # scales in units of the spread, beyond which there is no maximum
 _CERTAIN = 1e-6  # a value's share of the log-likelihood of intervals that is its supremum 0 but for rounding
+_NEAR = 0.01  # of the bound of degrees of freedom, from which on a flat likelihood is at its limit
 _NORMAL = 1e12  # degrees of freedom that stand for infinity
 _INNER = 1e-6  # distance of a free end of the support from the least value, in units of the spread
 _MORE_ROWS = 6
 _MOST_PASSES = 120  # evaluations of one climb; on a curved ridge more of them gain little
 _STRIDE, _MOST_STEPS = 0.5, 32  # of fixed parameters on their way, in units of the coordinates, and their number
 _FREELY, _ON_PATH, _FROM_STARTS, _TO_THE_END, _ENDED = range(5)  # the climbs of a fit
-FIRST, WHERE_FIXED, ALWAYS = 0, 1, 2  # whether the best of all starts is taken: never, where the scale is fixed, or always
+# whether the best of all starts is taken: never, where the scale is fixed, always if it is a maximum or a limit, or always
+FIRST, WHERE_FIXED, MAXIMUM, ALWAYS = 0, 1, 2, 3
 _MOST_SHAPES = 2
 _FLAGS = ("contract", "reassoc")
 
@@ -481,6 +483,8 @@ def _ended(rules, work, held, done):
     for k in range(rules.shapes + 1):
         if held[k] != held[k] and (p[k] <= low[k] or p[k] >= high[k]):
             return rules.limit if k == 0 and p[k] >= high[k] else BOUND
+    if done == NO_CONVERGENCE and rules.limit == LIMIT and p[0] > _NEAR * high[0]:
+        return LIMIT
     return done
 
 
@@ -499,6 +503,12 @@ def _begun(data, about, attempt, work):
     begin(held, work)
     _bounds(rules, least, held, work)
     return _gradient_of(family, sample, p, up)[0]
+
+
+@_function
+def _is_end(status):
+    """Whether a climb came to a maximum, or to the limit that the family has a status for."""
+    return 1 if status == OK or status == LIMIT else 0
 
 
 @_function
@@ -563,7 +573,7 @@ def _best_climb(data, about, params, numbers, work):
     held, family, precise, aim, before, p = data[1], data[4], data[5], work[_EXTRA + 4], work[_EXTRA + 5], work[PAR]
     rules, mass, least, n = family[1], data[0][6], data[0][7], family[1].shapes + 2
     best, status, climbs, last, left = -math.inf, NO_CONVERGENCE, 0, math.inf, 0
-    more = rules.every == ALWAYS or (rules.every == WHERE_FIXED and held[n - 1] == held[n - 1])
+    more = rules.every >= MAXIMUM or (rules.every == WHERE_FIXED and held[n - 1] == held[n - 1])
     precise[0] = 0.0
     phase = _FREELY if _released(rules, held, aim) else _FROM_STARTS
     while phase != _ENDED:
@@ -583,7 +593,7 @@ def _best_climb(data, about, params, numbers, work):
         numbers[PASSES] += passes
         if left == 0 and phase != _FREELY:
             done = _ended(rules, work, held, done)
-            ended = (done == OK) - (status == OK) if rules.every != ALWAYS else 0  # a maximum goes before what is no maximum
+            ended = 0 if rules.every == ALWAYS else _is_end(done) - _is_end(status)  # a maximum goes before what is no maximum
             if best == -math.inf or ended > 0 or (ended == 0 and reached > best) or phase == _TO_THE_END:
                 best, status = reached, done
                 for i in range(n):
