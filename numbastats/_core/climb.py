@@ -9,8 +9,11 @@
 * `_moved(data, n, par, step, out)`: writes the parameters after a step in these coordinates; False if the step is too long.
   A coordinate that is no parameter may have a bound: `_moved` keeps to it, and `_in_coordinates` does `hold` what climbs beyond.
 * `_limit(data, par)`: 0, or the status with which a climb ends that has come so far.
+* `_least(data, mass)`: the curvature in these coordinates below which nothing is a maximum. Next to a limit at infinity the
+  function is a ridge that gets ever flatter, on which every step promises less than the one before: a climb there is no end.
 
-`climber` needs the derivatives alone: its coordinates are logarithms of positive parameters, and others in units of the last.
+`climber` needs the derivatives alone: its coordinates are logarithms of positive parameters, a location in units of the scale,
+the last parameter, or of the spread of the data if that is known and more, and shapes that are no logarithms as they are.
 
 The arrays are rows of one work space, of at least `rows(n)` rows and n columns, which may be local to a thread of a GPU.
 """
@@ -42,7 +45,9 @@ PAR, HELD, LOW, HIGH, _TRIAL, _STEP, _SLOPE, _G, _NEW_G, HESSIAN = range(10)  # 
 _MOST_TRIES = 40  # evaluations between two points that are better than all before
 
 _function = array_function(fastmath=(), host=False)
-_derivatives = _in_coordinates = _moved = _limit = _logs = _flags = None  # bound by `bind`
+_FLAT = 1e-6  # gain that a step promises, below which a ridge is left
+_spread = 0.0  # bound by `bind`, as are
+_derivatives = _in_coordinates = _moved = _limit = _logs = _flags = None
 
 
 def rows(n):
@@ -111,14 +116,20 @@ def _given(data):
 
 
 @_function
+def _unit(logs, n, par, i):
+    """What a coordinate of `climber` is measured in."""
+    return par[i] if logs[i] else (max(par[n - 1], _spread) if i >= n - 2 else 1.0)
+
+
+@_function
 def _in_logarithms(data, n, par, g, H, slope, A):
     """`_in_coordinates` of `climber`."""
-    logs, scale = _logs(data), par[n - 1]
+    logs = _logs(data)
     for i in range(n):
-        unit = par[i] if logs[i] else scale
+        unit = _unit(logs, n, par, i)
         slope[i] = unit * g[i]
         for j in range(i + 1):
-            A[i, j] = -unit * (par[j] if logs[j] else scale) * H[i, j]
+            A[i, j] = -unit * _unit(logs, n, par, j) * H[i, j]
         if logs[i]:
             A[i, i] -= slope[i]
 
@@ -126,13 +137,13 @@ def _in_logarithms(data, n, par, g, H, slope, A):
 @_function
 def _moved_by_logarithms(data, n, par, step, out):
     """`_moved` of `climber`: a logarithm changes by at most 2."""
-    logs, scale, longest = _logs(data), par[n - 1], 0.0
+    logs, longest = _logs(data), 0.0
     for i in range(n):
         if logs[i]:
             longest = max(longest, abs(step[i]))
             out[i] = par[i] * math.exp(step[i])
         else:
-            out[i] = par[i] + scale * step[i]
+            out[i] = par[i] + _unit(logs, n, par, i) * step[i]
     return longest <= 2.0
 
 
@@ -141,14 +152,21 @@ def _no_limit(data, par):
     return 0
 
 
-def climber(derivatives, logs, limit=_no_limit):
-    """`climb` bound to `_derivatives`; `logs`: for each parameter, whether it is positive. Others are in units of the last.
+@_function
+def _least(data, mass):
+    """Any curvature will do, unless `bind` says otherwise."""
+    return -math.inf
+
+
+def climber(derivatives, logs, limit=_no_limit, least=_least, spread=0.0):
+    """`climb` bound to `_derivatives`; `logs`: for each parameter, whether it is positive; `spread`: of the data, if known.
 
     Where that is known at run time alone, `logs` is a function of the data that returns it.
     """
     flags = bind(_given, _flags=logs) if isinstance(logs, tuple) else logs
-    coordinates, moved = bind(_in_logarithms, _logs=flags), bind(_moved_by_logarithms, _logs=flags)
-    return bind(climb, _derivatives=derivatives, _in_coordinates=coordinates, _moved=moved, _limit=limit)
+    unit = bind(_unit, _spread=spread)
+    coordinates, moved = (bind(f, _logs=flags, _unit=unit) for f in (_in_logarithms, _moved_by_logarithms))
+    return bind(climb, _derivatives=derivatives, _in_coordinates=coordinates, _moved=moved, _limit=limit, _least=least)
 
 
 @_function
@@ -170,7 +188,8 @@ def climb(data, n, mass, damping, most, work):
     HESSIAN on have the Hessian by the parameters at row PAR. The value is -inf where the start is outside of the domain.
 
     `damping`, in units of `mass`, is that of the first step. A step is taken if the function does not fall by more than rounding;
-    else the damping grows. The climb ends when a step without much damping promises a gain below 1e-11, or below rounding.
+    else the damping grows. The climb ends when a step without much damping promises a gain below 1e-11, or below rounding;
+    earlier, and not converged, on a ridge that is flatter than `_least`.
     """
     par, held, trial, step = work[PAR], work[HELD], work[_TRIAL], work[_STEP]
     slope, g, new_g, low, high = work[_SLOPE], work[_G], work[_NEW_G], work[LOW], work[HIGH]
@@ -203,9 +222,12 @@ def climb(data, n, mass, damping, most, work):
         else:
             tries += 1
             damping = max(4.0 * damping, 1e-4)
-        if gain <= max(1e-11, noise) and (tries > 0 or damping <= 1e-6):
-            status = OK if promised <= max(1e-6, noise) else NO_CONVERGENCE  # else rounding stands in the way
-            break
+        if gain <= max(_FLAT, noise) and (tries > 0 or damping <= 1e-6):
+            least = _least(data, mass)
+            steep = least == -math.inf or cholesky_step(A, slope, n, -min(least, 0.5), 0.0, step, L)  # 1 is on held diagonals
+            if not steep or gain <= max(1e-11, noise):
+                status = OK if steep and promised <= max(1e-6, noise) else NO_CONVERGENCE  # else rounding stands in the way
+                break
         found = False
         while not found and damping < 1e12:
             found = cholesky_step(A, slope, n, damping * mass, 0.0, step, L) and _moved(data, n, par, step, trial)

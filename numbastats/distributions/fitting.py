@@ -763,7 +763,7 @@ def _numbers(fixed, cls):
 
 
 def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
-    """How a family is fitted: exact values by equations of its own, if there are any and `own` is true; else by the likelihood."""
+    """How a family is fitted: exact values by its own equations, if there are any and `own` is true, else by the likelihood."""
     family, own, given = cls.family, cls._equations if own else None, _numbers(fixed, cls)
     if own is not None and own.fixable is not None:  # all are free
         given = {name: value for name, value in given.items() if not math.isnan(value)}

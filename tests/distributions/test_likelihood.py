@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -265,6 +266,22 @@ def test_standard_errors_of_censored_fits(family):
     np.testing.assert_allclose(list(found.se.values()), want, rtol=2e-3)  # of the differences
 
 
+@pytest.mark.parametrize("family", CENSORED)
+def test_likelihoods_of_short_intervals(family):
+    """Less the logarithms of the lengths, in the unit of the data, it is that of exact values but for the squares of lengths."""
+    x = draws(family, 30, 12)
+    for unit in (1.0,) if PEERS[family].known_scale else (1e-8, 1.0, 1e8):
+        exact, spread = fit(unit * x, family).loglik, unit * np.std(x)
+        for length in (1e-12, 1e-7, 1e-5, 1e-4, 1e-2, 0.1):
+            half = 0.5 * length * (spread if family in LOCATED else np.minimum(spread, unit * x))
+            lo, hi = unit * x - half, unit * x + half
+            if family in ("beta", "kumaraswamy"):
+                hi = np.minimum(hi, 1.0)
+            found = fit(None, family, censored=(lo, hi))
+            change = found.loglik - np.log(hi - lo).sum() - exact
+            assert abs(change) < 2e-7 + 10.0 * x.size * length**2, (unit, length, change)
+
+
 def test_truncated_values():
     """A normal distribution seen between -1 and 2, three ways."""
     x = st.truncnorm.rvs(-1.0, 2.0, size=300, random_state=np.random.default_rng(1))
@@ -288,6 +305,13 @@ def test_weights_are_repetitions(family):
     assert list(found.params.values()) == pytest.approx(list(want.params.values()), rel=2e-5, abs=1e-9)
     tiny = fit_quietly(x, family, weights=1e-12 * w)
     assert list(tiny.params.values()) == pytest.approx(list(found.params.values()), rel=2e-5, abs=1e-9)
+
+
+def fit_or_warn(*args, **options):
+    """A fit that may end at a limit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ns.ConvergenceWarning)
+        return fit(*args, **options)
 
 
 def fit_quietly(*args, **options):
@@ -330,6 +354,59 @@ def test_refits(family):
     for name, value in found.params.items():
         again = fit(x, family, fixed={name: value})
         assert again.loglik == pytest.approx(found.loglik, abs=1e-7), name
+
+
+@pytest.mark.parametrize("family", ("johnson_su", "skew_normal", "ex_gaussian", "generalized_gamma", "burr_xii", "pearson_iii"))
+def test_refits_of_skew_data(family):
+    """A parameter that is fixed at its estimate, also on the ridge of a limit, where the starts are far away."""
+    for seed in range(4):
+        x = np.random.default_rng(seed).gamma(2.0, 1.0, 40)
+        found = fit_or_warn(x, family)
+        for name, value in found.params.items():
+            if found.se[name] != 0.0:
+                assert fit_or_warn(x, family, fixed={name: value}).loglik > found.loglik - 1e-3, (seed, name)
+
+
+def test_scales_of_johnson_su_along_the_ridge():
+    """With a small scale and a and b to match, fits of skew data are as good as the best: points made by hand are no better."""
+    for seed in range(6):
+        x = np.random.default_rng(seed).gamma(2.0, 1.0, 40)
+        found = fit_or_warn(x, "johnson_su")
+        a, b, loc, scale = found.params.values()
+        for fixed in (0.3, 0.1, 0.03, 0.01):
+            by_hand = distributions.JohnsonSU(a + math.copysign(b * math.log(fixed / scale), -a), b, loc, fixed)
+            again = fit(x, "johnson_su", fixed={"scale": fixed})
+            assert again.converged and again.loglik > by_hand.logpdf(x).sum() - 1e-9
+            mirrored = fit(-x, "johnson_su", fixed={"scale": fixed})
+            assert mirrored.loglik == pytest.approx(again.loglik, abs=1e-7)
+
+
+@pytest.mark.parametrize(("c", "d"), [(1.0, 0.2), (2.0, 0.1), (0.7, 0.1), (5.0, 0.05)])
+def test_heavy_tails_of_burr(c, d):
+    """The unit of positive values is their median: of the mean, which the largest decides, the scale is none to be seen."""
+    truth = distributions.BurrXII(c, d, 0.0, 2.0)
+    x = truth.ppf((np.arange(1, 401) - 0.5) / 400.0)
+    found = fit(x, "burr_xii")
+    assert found.converged and found.params["d"] == pytest.approx(d, rel=0.03)
+    assert found.loglik > truth.logpdf(x).sum()
+
+
+@pytest.mark.parametrize(
+    "family", ("lomax", "burr_xii", "johnson_su", "ex_gaussian", "generalized_gamma", "weibull", "skew_normal")
+)
+def test_ends_depend_on_neither_order_nor_unit(family):
+    """On a ridge to a limit, too, which is no maximum however flat it is."""
+    rng = np.random.default_rng(1)
+    for _ in range(8):
+        x = rng.exponential(2.0, 12).round(2) + 0.01
+        found = fit_or_warn(x, family)
+        for y, unit in ((x[::-1], 1.0), (rng.permutation(x), 1.0), (1e-8 * x, 1e-8), (1e8 * x, 1e8)):
+            again = fit_or_warn(y, family)
+            assert again.status == found.status
+            if found.converged:
+                assert again.loglik + x.size * math.log(unit) == pytest.approx(found.loglik, abs=1e-6)
+    x = np.array([0.43, 1.69, 3.55, 2.01, 1.33, 0.40, 1.03, 0.91])  # less spread than exponential values
+    assert not fit_or_warn(x, "lomax").status == 0
 
 
 def test_contained_families_are_not_likelier():

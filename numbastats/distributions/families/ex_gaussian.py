@@ -141,7 +141,7 @@ class ExGaussian(Distribution):
     _kinked = True  # nearly, for a large K
 
     _kernels = Points("ex_gaussian", __name__, shapes=1, cost=dict(pdf=25.0, logpdf=20.0, ppf=600.0, isf=600.0))
-    _likelihood = Likelihood("ex_gaussian", _kernels, ("K", "loc", "scale"), shapes=1, starts=3, cost=500.0)
+    _likelihood = Likelihood("ex_gaussian", _kernels, ("K", "loc", "scale"), shapes=1, above=(3e3,), starts=3, cost=500.0)
 
     def __init__(self, K: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(K=K, loc=loc, scale=scale)

@@ -114,7 +114,7 @@ class JohnsonSU(Distribution):
 
     _kernels = Points("johnson_su", __name__, shapes=2, cost=dict.fromkeys(FUNCTIONS, 20.0))
     _likelihood = Likelihood(
-        "johnson_su", _kernels, ("a", "b", "loc", "scale"), shapes=2, real=(True, False), below=(-1e8, 1e-8), starts=3, cost=600.0
+        "johnson_su", _kernels, ("a", "b", "loc", "scale"), shapes=2, real=(True, False), below=(-1e8, 0.2), starts=3, cost=600.0
     )
 
     def __init__(self, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

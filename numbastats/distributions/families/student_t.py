@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from numbastats._core.kernel import device_function
 from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels import fits
-from numbastats.distributions.kernels.likelihood import Likelihood
+from numbastats.distributions.kernels.likelihood import MAXIMUM, Likelihood
 from numbastats.distributions.kernels.points import Points, whole_line
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
@@ -188,8 +188,15 @@ def score(z, c):
 
 @device_function
 def guess(attempt, mean, sd, low, middle, high):
-    """Few or many degrees of freedom."""
-    return (3.0, middle, 0.7 * (high - low)) if attempt == 0 and high > low else (20.0, middle, sd)
+    """Few or many degrees of freedom; as of clean values with others on one side of them; or very few."""
+    unit = 0.7 * (high - low) if high > low else 0.1 * sd
+    if attempt == 2:
+        below = middle - low < high - middle and middle > low or not high > middle
+        side = low if below else high
+        return 1.0, 0.5 * (middle + side), max(0.5 * abs(middle - side), 0.05 * unit)
+    return (
+        (3.0, middle, unit) if attempt == 0 else ((20.0, middle, min(sd, 10.0 * unit)) if attempt == 1 else (0.3, middle, unit))
+    )
 
 
 class StudentT(Distribution):
@@ -234,7 +241,9 @@ class StudentT(Distribution):
         "student_t", __name__, shapes=1, cost=dict(pdf=5.0, logpdf=4.0, cdf=250.0, sf=250.0, ppf=1000.0, isf=1000.0)
     )
     _equations = fits.OwnEquations(names, fits.FIT_STUDENT_T, 100.0)
-    _likelihood = Likelihood(*("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), starts=2)
+    _likelihood = Likelihood(
+        *("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), starts=4, every=MAXIMUM
+    )
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(df=df, loc=loc, scale=scale)

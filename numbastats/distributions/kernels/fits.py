@@ -78,6 +78,7 @@ _LEAST_DF, _MOST_DF = 0.05, 1e6  # of Student's t; below, the likelihood has pol
 _NARROW = 1e-9  # scales in units of the quartile distance; below, the likelihood climbs to a pole
 _ABOVE = 1.0 + 1e-12  # weights that add up to a quantile's share but for rounding count as that
 _CLEAR = 1.25  # degrees of freedom from which on ties make no pole, over those below which they do
+_FEW = 30  # values whose likelihood may well have several maxima
 _LARGE, _SMALL = 1e150, 1e-150  # data of normal families: beyond, their squares leave the doubles
 
 # sums may be reordered, so that loops over values use vectors
@@ -483,8 +484,8 @@ def _tied(x, w, loc, width):
 def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work):
     """The best of climbs from few and many degrees of freedom, and the normal limit.
 
-    Where the quartiles are askew, as of clean values with others on one side of them, two more climbs begin with still fewer, in
-    the shortest half and at the median.
+    Of few values, and where the quartiles are askew, as of clean values with others on one side of them, two more climbs begin
+    with still fewer, in the shortest half and at the median.
     Ties of the share s make poles below df = s/(1 - s): a climb that ends in one is repeated above.
     """
     if not _has_squares(least, most):
@@ -495,7 +496,7 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
     spread = math.sqrt(mean_square(x, w, middle))
     unit = 0.7 * (high - low) if high > low else 0.1 * spread
     centre, half = middle, 0.0
-    if abs((high - middle) - (middle - low)) > 0.5 * (high - low):
+    if x.size < _FEW or abs((high - middle) - (middle - low)) > 0.5 * (high - low):
         centre, half = _shortest_half(x, w, weighted, mass)
     p, low = work[PAR], work[LOW]
     best, status, floor = -math.inf, NO_CONVERGENCE, _LEAST_DF
@@ -684,6 +685,8 @@ def _fit_asymmetric_laplace(family, x, w, weighted, share, least_count, fixed, p
     With A and B the mean distances above and below loc, the likelihood given loc has its maximum at kappa^4 = B/A and
     s = kappa A + B/kappa, where it falls with sqrt(A) + sqrt(B), a concave function between values: loc is the best of these.
     Given kappa it falls with kappa A + B/kappa, and loc is a quantile. Information is the expected one.
+    At the least or the largest value kappa and s go to 0, or to inf and 0: the limit is an exponential distribution, whose
+    log-likelihood is that of the same formula.
     """
     n, _least, _most, status = admitted(x, w, weighted, share, least_count, (-math.inf, math.inf), params, info, numbers)
     if status != OK:
@@ -705,6 +708,7 @@ def _fit_asymmetric_laplace(family, x, w, weighted, share, least_count, fixed, p
     s = k * above + below / k if k > 0.0 and k < math.inf else 0.0
     params[0], params[1], params[2] = k, at, s
     if not s > 0.0:
+        numbers[LOGLIK] = -mass * (1.0 + 2.0 * math.log(best))
         return BOUND
     square = 1.0 + k * k
     numbers[LOGLIK] = mass * (math.log(k / square) - math.log(s) - 1.0)

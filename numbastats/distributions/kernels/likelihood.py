@@ -10,8 +10,13 @@ of values about the location, if that is fixed. A family whose location or scale
 ``settled(loc, least, median, most)``, both of them, NaN for what is climbed; loc is NaN unless it is fixed.
 
 A series is measured in its own unit about its own centre, so that a fit depends on neither. Gradients are sums of scores; those
-of logarithms of masses by shapes are central differences of fourth order. Second derivatives are differences of the gradient,
-one-sided ones for the steps, central ones for the information.
+of logarithms of masses by shapes are central differences of fourth order. Second derivatives are differences of the gradient:
+one-sided ones for the steps, central ones for the information, and for the last steps on a ridge, whose curvature one-sided ones
+do not resolve.
+
+Where a climb begins decides where it ends. The likelihood is computed at all starts of a family, and the climbs begin from the
+best of these on. Starts know nothing of fixed parameters, and a ridge leaves little room beside these: another climb begins at
+the maximum with all of them free, from which the fixed ones move to their values step by step.
 
 On the CPU three functions are compiled for each family: the gradient, the start of a climb and `settled`. The fit itself, most of
 the code, is compiled once and calls them by their addresses. A GPU cannot do that: there the fit is bound to its family.
@@ -32,7 +37,6 @@ from numbastats._core.kernel import WithFunctions, array_function, bind, build, 
 from numbastats.distributions.kernels.fits import (
     LOGLIK,
     MASS,
-    MOST,
     PASSES,
     ZEROS,
     begin,
@@ -47,16 +51,21 @@ from numbastats.distributions.kernels.fits import (
 from numbastats.distributions.kernels.points import half_line, unit_interval
 from numbastats.scalar.elementary import exp
 
-__all__ = ["ALWAYS", "EXACT", "INTERVALS", "WHERE_FIXED", "Likelihood", "settled_at_least"]
+__all__ = ["ALWAYS", "EXACT", "INTERVALS", "MAXIMUM", "WHERE_FIXED", "Likelihood", "settled_at_least"]
 
 EXACT, INTERVALS = 0, 1  # what a series is: values; or lower ends, upper ends and as much room, one after another
-_STEP, _CENTRAL, _BY_SHAPE = 1e-6, 3e-5, 1e-3  # of differences, in units of the coordinates
-_NARROW = 1e-6  # intervals in units of the spread that are a density times their length, to its square
+_STEP, _CENTRAL, _BY_SHAPE = 1e-7, 3e-5, 1e-3  # of differences, in units of the coordinates
+_CURVED, _PRECISELY = 1e-6, 1e-8  # least curvature of a maximum for each value, by one-sided and central differences
+_NARROW = 3e-5  # intervals in units of the spread that are a density times their length, to its square; tails lose digits there
 _LEAST, _GREATEST = 1e-10, 1e10  # scales in units of the spread, beyond which there is no maximum
 _CERTAIN = 1e-6  # a value's share of the log-likelihood of intervals that is its supremum 0 but for rounding
 _INNER = 1e-6  # distance of a free end of the support from the least value, in units of the spread
-_MORE_ROWS = 4
-FIRST, WHERE_FIXED, ALWAYS = 0, 1, 2  # whether the best of all starts is taken: never, where the scale is fixed, or always
+_MORE_ROWS = 6
+_MOST_PASSES = 120  # evaluations of one climb; on a curved ridge more of them gain little
+_STRIDE, _MOST_STEPS = 0.5, 32  # of fixed parameters on their way, in units of the coordinates, and their number
+_FREELY, _ON_PATH, _FROM_STARTS, _TO_THE_END, _ENDED = range(5)  # the climbs of a fit
+# whether the best of all starts is taken: never, where the scale is fixed, always if it is a maximum or a limit, or always
+FIRST, WHERE_FIXED, MAXIMUM, ALWAYS = 0, 1, 2, 3
 _MOST_SHAPES = 2
 _FLAGS = ("contract", "reassoc")
 
@@ -206,7 +215,8 @@ def settled(loc, least, median, most):
 
 # --- calls of these: by addresses, which `family` has, or bound by name ------------------------------------------
 # `family`: what the sample is, the rules, and where a fit serves all families the addresses of the three functions
-# `data` of a climb: the sample; fixed parameters, in the series' unit; two rows of the work space; the family
+# `data` of a climb: the sample; fixed parameters, in the series' unit; two rows of the work space; the family; a row whose first
+# number is 1 where second derivatives are central differences
 
 
 @_function
@@ -246,13 +256,13 @@ def _logs(data):
 
 @_function
 def _unit(rules, p, i):
-    return p[i] if rules.logs[i] else p[rules.shapes + 1]
+    return p[i] if rules.logs[i] else (p[rules.shapes + 1] if i == rules.shapes else 1.0)
 
 
 @_function
 def _derivatives(data, p, g, H):
-    """Log-likelihood, its rounding, gradient and Hessian: one-sided differences, towards the inside of the domain."""
-    sample, held, moved, _row, family = data
+    """Log-likelihood, its rounding, gradient and Hessian: by differences towards the inside of the domain, or by central ones."""
+    sample, held, up, down, family, precise = data
     rules = family[1]
     value, noise = _gradient_of(family, sample, p, g)
     if value == -math.inf:
@@ -262,21 +272,30 @@ def _derivatives(data, p, g, H):
             H[i, j] = 0.0
     for j in range(rules.shapes + 2):
         if held[j] != held[j]:
-            here, h = p[j], _STEP * _unit(rules, p, j)
+            here, h = p[j], (_CENTRAL if precise[0] == 1.0 else _STEP) * _unit(rules, p, j)
             p[j] = here + h
-            if _gradient_of(family, sample, p, moved)[0] == -math.inf:
-                h = -h
-                p[j] = here + h
-                _gradient_of(family, sample, p, moved)
+            rises = _gradient_of(family, sample, p, up)[0] > -math.inf
+            falls = precise[0] == 1.0 or not rises
+            if falls:
+                p[j] = here - h
+                falls = _gradient_of(family, sample, p, down)[0] > -math.inf
             p[j] = here
+            above, below = up if rises else g, down if falls else g
+            h = 2.0 * h if rises and falls else h
             for i in range(rules.shapes + 2):
                 other = 0.5 if held[i] != held[i] and i != j else 1.0
-                change = other * (moved[i] - g[i]) / h
+                change = other * (above[i] - below[i]) / h
                 if i >= j:
                     H[i, j] += change
                 else:
                     H[j, i] += change
     return value, noise
+
+
+@_function
+def _least(data, mass):
+    """The least curvature of a maximum."""
+    return mass * (_PRECISELY if data[5][0] == 1.0 else _CURVED)
 
 
 @_function
@@ -289,7 +308,7 @@ def _limit(data, p):
 @_function
 def _information(data, p, info):
     """Minus the second derivatives by central differences of the gradient; 0 by fixed parameters."""
-    sample, held, up, down, family = data
+    sample, held, up, down, family, _precise = data
     rules = family[1]
     for i in range(info.size):
         info[i] = 0.0
@@ -384,12 +403,15 @@ def _spread(x, w, centre, least, most):
 
 
 @_function
-def _exact_first(lo, hi, v):
-    """Puts exact values before intervals, and takes the middle of very short ones: number of them, log mass that these add."""
+def _exact_first(lo, hi, v, unit):
+    """Puts exact values before intervals, and takes the middle of very short ones: number of them, log mass that these add.
+
+    Lengths are those of the data, before they are moved: the log mass is in their unit, and has the digits that they have.
+    """
     n, added = 0, 0.0
     for j in range(lo.size):
         width = hi[j] - lo[j]
-        if width <= _NARROW:
+        if width <= _NARROW * unit:
             if width > 0.0:
                 added += v[j] * math.log(width)
                 lo[j] += 0.5 * width
@@ -401,10 +423,10 @@ def _exact_first(lo, hi, v):
 
 
 @_function
-def _prepared(code, x, w, loc, scale, n, numbers, least, most):
+def _prepared(code, x, w, loc, scale, begins, n, numbers, least, most):
     """Puts a series into its unit: centre, unit, mean, standard deviation and quartiles in it, number of exact values, log mass.
 
-    The centre is the location, if that is fixed, and the unit the scale.
+    The centre is the location, if that is fixed, and the unit the scale, or a power of 2 on a support without an end.
     """
     length = x.size // 3
     lo, hi = x[:n], x[:n]
@@ -419,12 +441,14 @@ def _prepared(code, x, w, loc, scale, n, numbers, least, most):
     low, middle, high = quartiles(y, w, weighted, even)
     free = loc != loc
     centre = middle if free else loc
-    unit = 0.5 * high - 0.5 * low if free else 0.0
+    unit = 0.5 * high - 0.5 * low if free else abs(middle - centre)  # not the mean, which one value of a heavy tail decides
     if not unit > 0.0:
         unit = _spread(y, w[:n], centre, least, most)
-    if scale == scale:
-        unit = scale
+    if scale == scale:  # whole numbers and ends of a support must stay where they are
+        unit = scale if begins == 0.0 or not unit > 0.0 else math.ldexp(1.0, math.frexp(unit)[1])
+    exact, added = n, 0.0
     if code == INTERVALS:
+        exact, added = _exact_first(lo, hi, w[:n], unit)
         _stand_ins(lo, hi, y)
         _moved_to(y, centre, unit)
         _moved_to(hi, centre, unit)
@@ -432,9 +456,6 @@ def _prepared(code, x, w, loc, scale, n, numbers, least, most):
     middle_of_mass = weighted_mean(y, w[:n])
     sd = max(math.sqrt(mean_square(y, w[:n], middle_of_mass)), 1e-3)
     low, middle, high = (low - centre) / unit, (middle - centre) / unit, (high - centre) / unit
-    exact, added = n, 0.0
-    if code == INTERVALS:
-        exact, added = _exact_first(lo, hi, w[:n])
     return (centre, unit), (middle_of_mass, sd, low, middle, high), exact, added
 
 
@@ -465,39 +486,129 @@ def _ended(rules, work, held, done):
 
 
 @_function
-def _best_climb(data, about, given, params, numbers, work):
-    """The best of the climbs from the family's starts, or the one from `given` parameters: status and log-likelihood.
-
-    An end at a bound is the last choice, unless the family has stationary points that are no maxima and so takes ALWAYS the best.
-    """
+def _begun(data, about, attempt, work):
+    """Writes a start of the family, between its bounds and with what is fixed; returns the log-likelihood there."""
     first, sd, low, middle, high = about
-    sample, held, _first_row, _second_row, family = data
-    rules, mass, least, p = family[1], sample[6], sample[7], work[PAR]
-    a, best, status, attempt = rules.shapes, -math.inf, NO_CONVERGENCE, 0
-    more = rules.every == ALWAYS or (rules.every == WHERE_FIXED and held[a + 1] == held[a + 1])
-    if given[a + 1] == given[a + 1]:
-        attempt = rules.starts - 1
-    while attempt < rules.starts:
-        shift = held[a] if rules.begins == 0.0 and held[a] == held[a] else 0.0
-        if _shifts(rules, held):  # the end of the support, from near the least value on down
-            shift = least - (0.02 if attempt % 2 == 0 else 1.0) * (first - least)
-        _start_of(family, attempt, first - shift, sd, low - shift, middle - shift, high - shift, p)
-        p[a] += shift
-        if given[a + 1] == given[a + 1]:
-            copy(given[: a + 2], p[: a + 2])
-        for k in range(a):
-            p[k] = min(max(p[k], rules.below[k]), rules.above[k])
-        begin(held, work)
-        _bounds(rules, least, held, work)
-        done, reached, passes = _climb(data, a + 2, mass, 1e-6, MOST, work)
+    sample, held, up, _down, family, _precise = data
+    rules, least, p, a = family[1], sample[7], work[PAR], family[1].shapes
+    shift = held[a] if rules.begins == 0.0 and held[a] == held[a] else 0.0
+    if _shifts(rules, held):  # the end of the support, from near the least value on down
+        shift = least - (0.02 if attempt % 2 == 0 else 1.0) * (first - least)
+    _start_of(family, attempt, first - shift, sd, low - shift, middle - shift, high - shift, p)
+    for k in range(a):
+        p[k] = min(max(p[k], rules.below[k]), rules.above[k])
+    p[a] += shift
+    begin(held, work)
+    _bounds(rules, least, held, work)
+    return _gradient_of(family, sample, p, up)[0]
+
+
+@_function
+def _best_start(data, about, last, work):
+    """Writes the best start whose log-likelihood is below `last`, and returns that."""
+    chosen, top, starts = 0, -math.inf, data[4][1].starts
+    for attempt in range(starts + 1):  # the chosen one in the end
+        value = _begun(data, about, attempt if attempt < starts else chosen, work)
+        if value > top and value < last:
+            chosen, top = attempt, value
+    return top
+
+
+@_function
+def _released(rules, held, aim):
+    """Keeps what is fixed as an aim, and frees it; whether that leaves a path: one of three parameters at least that is fixed.
+
+    The end of a support stays where it is.
+    """
+    copy(held, aim)
+    first, fixed, free = rules.shapes if rules.begins == 0.0 else -1, 0, 0
+    for i in range(rules.shapes + 2):
+        if i != first:
+            fixed, free = fixed + (held[i] == held[i]), free + (held[i] != held[i])
+            held[i] = math.nan
+    found = fixed > 0 and free > 0 and fixed + free > 2 and rules.starts > 1
+    if not found:
+        copy(aim, held)
+    return found
+
+
+@_function
+def _steps(rules, aim, held, p):
+    """In how many steps fixed parameters move from where they are."""
+    far = 0.0
+    for i in range(rules.shapes + 2):
+        if aim[i] == aim[i] and held[i] != held[i]:
+            far = max(far, abs(math.log(aim[i] / p[i]) if rules.logs[i] else (aim[i] - p[i]) / _unit(rules, p, i)))
+    return int(min(far / _STRIDE, _MOST_STEPS - 1.0)) + 1
+
+
+@_function
+def _moved_on(rules, aim, held, before, p, left):
+    """Moves fixed parameters a step towards their aim, and the others as they went before."""
+    for i in range(rules.shapes + 2):
+        here = p[i]
+        if aim[i] == aim[i]:
+            part = here * (aim[i] / here) ** (1.0 / left) if rules.logs[i] else here + (aim[i] - here) / left
+            held[i] = aim[i] if left == 1 else part
+        elif before[i] == before[i]:
+            p[i] = here * (here / before[i]) if rules.logs[i] else 2.0 * here - before[i]
+        before[i] = here
+
+
+@_function
+def _best_climb(data, about, params, numbers, work):
+    """The best of the climbs from the family's starts, and from the free maximum if parameters are fixed: status, log-likelihood.
+
+    Where `params` are not NaN, the climb from there alone.
+
+    The climbs begin from the best start on. An end that is no maximum is the last choice, unless the family has stationary points
+    that are no maxima and so takes ALWAYS the best. What ends on a ridge climbs on with precise derivatives.
+    """
+    held, family, precise, aim, before, p = data[1], data[4], data[5], work[_EXTRA + 4], work[_EXTRA + 5], work[PAR]
+    rules, mass, least, n = family[1], data[0][6], data[0][7], family[1].shapes + 2
+    best, status, climbs, last, left = -math.inf, NO_CONVERGENCE, 0, math.inf, 0
+    more = rules.every >= MAXIMUM or (rules.every == WHERE_FIXED and held[n - 1] == held[n - 1])
+    precise[0] = 0.0
+    if params[n - 1] == params[n - 1]:
+        phase = _TO_THE_END
+    else:
+        phase = _FREELY if _released(rules, held, aim) else _FROM_STARTS
+    while phase != _ENDED:
+        if phase == _FREELY or phase == _FROM_STARTS:
+            last = _best_start(data, about, last, work)
+        else:
+            if phase == _ON_PATH:
+                _moved_on(rules, aim, held, before, p, left)
+                left -= 1
+            else:
+                precise[0] = 1.0
+                for i in range(n):
+                    p[i] = params[i] if i > n - 3 else min(max(params[i], rules.below[i]), rules.above[i])
+            begin(held, work)
+            _bounds(rules, least, held, work)
+        done, reached, passes = _climb(data, n, mass, 1e-6, _MOST_PASSES, work)
         numbers[PASSES] += passes
-        done = _ended(rules, work, held, done)
-        ended = (done == OK) - (status == OK) if rules.every != ALWAYS else 0  # a maximum goes before what is no maximum
-        if best == -math.inf or ended > 0 or (ended == 0 and reached > best):
-            best, status = reached, done
-            for i in range(a + 2):
-                params[i] = p[i]
-        attempt = attempt + 1 if status != OK or more else rules.starts
+        if left == 0 and phase != _FREELY:
+            done = _ended(rules, work, held, done)
+            ended = 0 if rules.every == ALWAYS else (done == OK) - (status == OK)  # a maximum goes before what is no maximum
+            if best == -math.inf or ended > 0 or (ended == 0 and reached > best) or phase == _TO_THE_END:
+                best, status = reached, done
+                for i in range(n):
+                    params[i] = p[i]
+        if phase == _FREELY and reached > -math.inf:
+            left, phase = _steps(rules, aim, held, p), _ON_PATH
+            for i in range(n):
+                before[i] = math.nan
+        elif phase <= _ON_PATH:
+            if left == 0 or reached == -math.inf:
+                copy(aim, held)
+                left, last, phase = 0, math.inf, _FROM_STARTS
+        elif phase == _FROM_STARTS:
+            climbs += 1
+            if climbs == rules.starts or last == -math.inf or (status == OK and not more):
+                phase = _TO_THE_END if status == NO_CONVERGENCE and best > -math.inf else _ENDED
+        else:
+            phase = _ENDED
     return status, best
 
 
@@ -509,7 +620,7 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     """
     code, rules = family[0], family[1]
     a, (begins, ends) = rules.shapes, _inside(rules, fixed)
-    given = work[_EXTRA + 3]
+    given = work[_EXTRA + 5]
     for i in range(a + 2):
         given[i] = params[i]
     if code == INTERVALS:
@@ -523,12 +634,14 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     if status != OK:
         return status
     mass = numbers[MASS]
-    (centre, unit), about, exact, added = _prepared(code, x, w, fixed[a], fixed[a + 1], n, numbers, least, most)
+    (centre, unit), about, exact, added = _prepared(code, x, w, fixed[a], fixed[a + 1], rules.begins, n, numbers, least, most)
     if not (unit > 0.0 and unit < math.inf):
         return CONSTANT
     length, in_place = x.size // 3, _settled_of(family, fixed[a], least, centre, most)
     cut = ((fixed[a + 2] - centre) / unit, (fixed[a + 3] - centre) / unit)
-    given[a], given[a + 1] = (given[a] - centre) / unit, given[a + 1] / unit
+    for i in range(a):
+        params[i] = given[i]
+    params[a], params[a + 1] = (given[a] - centre) / unit, given[a + 1] / unit
     held = work[_EXTRA]
     for i in range(a):
         held[i] = fixed[i]
@@ -538,11 +651,11 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     loc = 0.0 if fixed[a] == fixed[a] else math.nan
     at_loc, at_scale = _settled_of(family, loc, least, about[3], most)
     held[a] = loc if loc == loc else at_loc
-    held[a + 1] = 1.0 if fixed[a + 1] == fixed[a + 1] else at_scale
+    held[a + 1] = fixed[a + 1] / unit if fixed[a + 1] == fixed[a + 1] else at_scale
     lo, hi, v = x[exact:n], x[length + exact : length + n], w[exact:n]
     sample = x[:exact], w[:exact], lo, hi, v, cut, mass, least, most
-    data = sample, held, work[_EXTRA + 1], work[_EXTRA + 2], family
-    status, best = _best_climb(data, about, given, params, numbers, work)
+    data = sample, held, work[_EXTRA + 1], work[_EXTRA + 2], family, work[_EXTRA + 3]
+    status, best = _best_climb(data, about, params, numbers, work)
     if status == NO_CONVERGENCE and best == -math.inf:
         for i in range(a + 2):
             params[i] = math.nan
@@ -597,9 +710,11 @@ def _with_facts(family, x, w, weighted, share, least_count, fixed, params, info,
 
 def _fit_by(size, **calls):
     """The fit of a series of at most so many parameters, with ways to call a family's functions."""
-    calls["_climb"] = climber(bind(_derivatives, **calls), _logs, _limit)
+    calls["_climb"] = climber(bind(_derivatives, **calls), _logs, _limit, _least, 1.0)
     calls["_information"] = bind(_information, **calls)
-    calls["_best_climb"] = bind(_best_climb, **calls)
+    calls["_begun"] = bind(_begun, **calls)
+    calls["_best_start"] = bind(_best_start, **calls)
+    calls["_best_climb"] = bind(_best_climb, _EXTRA=rows(size), **calls)
     return bind(_fit_series, _EXTRA=rows(size), **calls)
 
 
