@@ -110,7 +110,7 @@ def fit_many(  # noqa: PLR0913
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0, 1 and 11). A
         `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
-        criterion, a number with which every start collapsed.
+        criterion, a number with which every start collapsed. `selection` and the message have all that was passed over.
     family : str, type, tuple or list
         Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal". Or
         what else `fit` takes: other distributions, pairs with fixed parameters, lists of these.
@@ -191,11 +191,13 @@ def fit_many(  # noqa: PLR0913
     -----
     A fit with status 0 is a maximum: Newton's decrement is below `tol`, minus the Hessian is positive definite. The global
     maximum cannot be proved; `hits` and `runner_up` tell how the starts agreed. With "newton" a fit of K components begins also
-    from the best fit of K - 1 (of up to 6, or where K - 1 is a candidate, too), with components at the maxima of the gradient
+    from the best fit of K - 1 (for K up to 20, or where K - 1 is a candidate, too), with components at the maxima of the gradient
     function, the derivative of the log-likelihood as a component is given weight; from K = 3 on the components of the fit are
-    then taken out and put in again so, at most twice. The fit of -x is the fit of x mirrored. `gap` is the largest gain of the
-    log-likelihood by one more admissible component, the others as they are. On 24 public cases with references of 25 digits the
-    log-likelihood is within 1e-13 relative and the parameters within 2e-11.
+    then taken out and put in again so, at most twice. Without a prior a fit of status 0 is therefore not less likely than one of
+    status 0 with fewer components: where these are likelier than all certified maxima with admissible components, the status is
+    that of the likelier point: 13, or 11 for a redundant component. The fit of -x is the fit of x mirrored. `gap` is the largest
+    gain of the log-likelihood by one more admissible component, the others as they are. On 24 public cases with references of 25
+    digits the log-likelihood is within 1e-13 relative and the parameters within 2e-11.
 
     A component of n observations, with the probability r of membership at its centre, may be narrow by default where
     n ((1 - r)/r - 1 - log((1 - r)/r)) > log(spread/sd) + 10: the others would have n (1 - r)/r observations there, and the
@@ -290,7 +292,8 @@ def fit_many(  # noqa: PLR0913
         mass = np.concatenate([part["mass"] for part in parts])
         i = int(np.argmin(mass / np.maximum(batch.n_used[: mass.size], 1)))
         warn_of_shares(mass[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
-    doubtful = [i for i in sorted(batch.notes) if batch.status[i] in (*FITTED, Status.COLLAPSED)]
+    marked = np.concatenate([part["doubtful"] for part in parts]) if parts else np.zeros(0, bool)
+    doubtful = [i for i in np.flatnonzero(marked).tolist() if batch.status[i] in (*FITTED, Status.COLLAPSED)]
     if doubtful:
         which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
         warn(

@@ -40,6 +40,7 @@ class Result:
     keeps: np.ndarray  # whether it is admissible
     hess: np.ndarray
     gap: np.ndarray
+    short: np.ndarray  # whether one component less is likelier than all that is certified and admissible
     starts: tuple | None = None
 
 
@@ -48,7 +49,8 @@ def _none(D, K, n, rows):
     numbers = {name: np.full(D, np.nan) for name in NUMBERS}
     counts = {name: np.zeros(D, np.int64) for name in COUNTS}
     par, hess = np.full((D, rows, K), np.nan), np.full((D, n, n), np.nan)
-    return Result(par=par, status=np.full(D, Status.COLLAPSED, np.int8), keeps=np.zeros(D, bool), hess=hess, **numbers, **counts)
+    keeps, short = np.zeros((2, D), bool)
+    return Result(par=par, status=np.full(D, Status.COLLAPSED, np.int8), keeps=keeps, hess=hess, short=short, **numbers, **counts)
 
 
 def best_few(ll, par, usable, top):
@@ -155,7 +157,7 @@ def admissible(p, owner, points, options):
     if K > 1:  # one component has all observations
         keeps &= (points[:, 0, :] * info["mass"][:, None] >= options.min_count).all(axis=1)
     least = NARROW if options.min_sd_ratio is None else options.min_sd_ratio
-    narrow = ~(_sd(points, p.family) >= least * info["spread"][:, None])
+    narrow = ~(sd_of(points, p.family) >= least * info["spread"][:, None])
     for i in np.flatnonzero(narrow.any(axis=1) & keeps):
         keeps[i] = options.min_sd_ratio is None and bool(_beyond_chance(points[i], info[i], p.family)[narrow[i]].all())
     return keeps
@@ -177,7 +179,7 @@ def _beyond_chance(par, info, family):
         for j, centre in enumerate(par[1]):
             on_host.set_coefficients(P, np.ascontiguousarray(par), family.base, float(family.shape), centre)
             r[j] = 1.0 / np.exp(P[0] - P[0, j]).sum()
-    return beyond_chance(r, par[0] * info["mass"], _sd(par, family), info["spread"])
+    return beyond_chance(r, par[0] * info["mass"], sd_of(par, family), info["spread"])
 
 
 def beyond_chance(r, count, sd, spread):
@@ -188,7 +190,7 @@ def beyond_chance(r, count, sd, spread):
         return (r > 0.5) & (evidence > np.log(spread / sd) + 10.0)
 
 
-def _sd(par, family):
+def sd_of(par, family):
     """Standard deviation of each component on the scaled y."""
     m, v = par[..., 1, :], par[..., 2, :]
     with np.errstate(invalid="ignore", over="ignore"):
