@@ -14,9 +14,9 @@ from numbastats._core import device as gpu
 from numbastats._core import launch, slabs
 from numbastats._core.parallel import in_threads, mapped, worker_count
 from numbastats._core.random import Purpose, stream_word
-from numbastats._core.status import CONVERGED, FITTED, Status
+from numbastats._core.status import CONVERGED, Status
 from numbastats.mixture import kernels as k
-from numbastats.mixture.arguments import ADMISSIBLE, KINDS, SHORT, Options, arrange
+from numbastats.mixture.arguments import ADMISSIBLE, CHAIN, KINDS, SHORT, Options, arrange
 from numbastats.mixture.criteria import criteria, free_parameters
 from numbastats.mixture.density import latent_numbers
 from numbastats.mixture.families import Family, excess
@@ -25,7 +25,7 @@ from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
 from numbastats.mixture.kernels.records import STATE, STATISTICS, Series, Work
 from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
-from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, admissible, best_few, choose, merged, sd_of
+from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, admissible, best_few, choose, merged, passed_over, sd_of
 from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
 
@@ -34,13 +34,11 @@ CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the P
 LARGE = 4 * CHUNK  # observations from which the passes over one data set are parallel and the host drives them
 EXCHANGES = 2  # of components of a fit, at most
 DIVIDED = 4  # ways to divide a component in two
-CHAIN = 20  # components up to which fits with fewer than are asked for are made, to start from and to be no less likely than
 ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
 _LAST_RESORT = np.full(len(Status), len(Status))  # by status: which fit of several candidates is taken where none is certified
 _LAST_RESORT[[*ADMISSIBLE, Status.INADMISSIBLE, Status.COLLAPSED, Status.TOO_FEW]] = range(6)  # others come after these
 
-_NO_FIT = {Status.COLLAPSED: "every start collapsed", Status.TOO_FEW: "too few distinct values"}
 _BEYOND = (
     "the log-likelihood or the parameters are beyond the range of {} numbers; bring the data to a scale near 1, or drop extreme "
     "values"
@@ -587,27 +585,16 @@ class Job:
         And in which data sets that makes the choice doubtful: not where the values are too few for more components.
         """
         notes, doubtful, several = {}, np.zeros(len(values), bool), self.per_set is None and len(results) > 1
-        short = np.stack([r.short for r in results])[pick, np.arange(pick.size)]
-        for d in range(len(values)) if several else np.flatnonzero(short).tolist():
-            best, own, passed = values[d, pick[d]], results[pick[d]], {}
-            for K, r, value in zip(self.candidates, results, values[d], strict=True) if several else ():
-                status = r.status[d]
-                if value < best:
-                    passed[K] = status, f"{self.options.criterion} lower by {best - value:.4g}"
-                    doubtful[d] = True
-                elif r.short[d]:
-                    passed[K] = status, "less likely than fewer components where certified"
-                elif status in _NO_FIT and own.status[d] != status:
-                    passed[K] = status, _NO_FIT[status]
-                    doubtful[d] |= status == Status.COLLAPSED
-            if passed:
-                each = (f"{K} (status {status}, {why})" for K, (status, why) in passed.items())
-                notes[d] = f"numbers of components passed over: {', '.join(each)}"
-            elif several and own.status[d] in FITTED and own.status[d] != Status.OK:
-                notes[d] = "no number of components has an admissible certified fit of as good a criterion"
-                doubtful[d] = True
-            if short[d]:
-                notes[d] = "; ".join(filter(None, (notes.get(d), SHORT)))
+        short = np.stack([r.short for r in results], axis=1)
+        statuses = np.stack([r.status for r in results], axis=1)
+        for d in range(len(values)) if several else np.flatnonzero(short[np.arange(pick.size), pick]).tolist():
+            text = SHORT if short[d, pick[d]] else ""
+            if several:
+                fits = zip(self.candidates, statuses[d].tolist(), values[d], short[d], strict=True)
+                found, doubtful[d] = passed_over(list(fits), pick[d], self.options.criterion)
+                text = "; ".join(filter(None, (found, text)))
+            if text:
+                notes[d] = text
         return notes, doubtful
 
     def _chosen(self, p, results, pick):

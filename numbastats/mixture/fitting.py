@@ -263,9 +263,10 @@ def fit_many(  # noqa: PLR0913
     own |= dict(min_sd_ratio=min_sd_ratio, min_count=min_count, criterion=criterion, se=se, cov=cov, keep_starts=keep_starts)
     own |= dict(precision=precision, rng=rng, device=device, workers=workers, equal=equal, fixed_weights=fixed_weights)
     if _general(family, own):
-        return _of_distributions(
-            (data, offsets, weights, by, dim), n_components, family, own, (callback, progress, dataset_index)
-        )[-1]
+        course = callback, progress, dataset_index
+        batches, doubtful = _of_distributions((data, offsets, weights, by, dim), n_components, family, own, course)
+        _warn_of_choices(batches[-1], doubtful)
+        return batches[-1]
     family = family_of(family)
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
@@ -294,18 +295,27 @@ def fit_many(  # noqa: PLR0913
         warn_of_shares(mass[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
     marked = np.concatenate([part["doubtful"] for part in parts]) if parts else np.zeros(0, bool)
     doubtful = [i for i in np.flatnonzero(marked).tolist() if batch.status[i] in (*FITTED, Status.COLLAPSED)]
-    if doubtful:
-        which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
-        warn(
-            f"the choice of n_components {which}: {batch.n_components[doubtful[0]]}, {batch.message(doubtful[0])}. Compare "
-            "with fits of one n_components, or use prior={'n0': 1}, under which no component collapses",
-            ConvergenceWarning,
-        )
+    _warn_of_choices(batch, doubtful)
     return batch
 
 
+def _warn_of_choices(batch, doubtful):
+    """Warn of choices among numbers of components, those of data sets `doubtful`."""
+    if doubtful:
+        which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
+        more = ", or use prior={'n0': 1}, under which no component collapses" if isinstance(batch, MixtureBatch) else ""
+        warn(
+            f"the choice of n_components {which}: {batch.n_components[doubtful[0]]}, {batch.message(doubtful[0])}. Compare "
+            f"with fits of one n_components{more}",
+            ConvergenceWarning,
+        )
+
+
 def _of_distributions(given, n_components, family, options, course=(None, False, 0)):
-    """Batches of mixtures of distributions: one for each number of components, then that of the chosen ones."""
+    """Batches of mixtures of distributions, and the indices of doubtful choices.
+
+    One batch for each number of components, then that of the chosen ones.
+    """
     from numbastats.mixture.components import chosen, fit_sets
 
     data, offsets, weights, by, dim = given
@@ -327,8 +337,8 @@ def _of_distributions(given, n_components, family, options, course=(None, False,
                 warn_of_shares(total, used, f" of data set {i}" if values.count > 1 else "")
                 break
     each = zip(*found, strict=True) if len({len(fits) for fits in found}) == 1 else ()
-    best = (chosen(fits, options["criterion"]) for fits in found)
-    return [ComponentsBatch(family, tuple(fits), keys) for fits in (*each, best)]
+    best, doubtful = zip(*(chosen(fits, options["criterion"]) for fits in found), strict=True) if found else ((), ())
+    return [ComponentsBatch(family, tuple(fits), keys) for fits in (*each, best)], np.flatnonzero(doubtful).tolist()
 
 
 @overload
@@ -443,7 +453,7 @@ def _with_one_more(data, K, options):
     if not _general(options["family"], options):
         return [fit_many(data, k, **options) for k in (K, K + 1)]
     options = {"criterion": "bic"} | options
-    return _of_distributions((data, None, None, None, None), (K, K + 1), options.pop("family"), options)[:2]
+    return _of_distributions((data, None, None, None, None), (K, K + 1), options.pop("family"), options)[0][:2]
 
 
 @hands_on(fit_many, instead={"weights": "with them a draw has no size; pass repeated values"})

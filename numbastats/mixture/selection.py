@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.status import CONVERGED, Status
+from numbastats._core.status import CONVERGED, FITTED, Status
 from numbastats.mixture.density import scores
 from numbastats.mixture.information import reordered
 from numbastats.mixture.kernels import on_host
@@ -15,6 +15,7 @@ from numbastats.mixture.units import prior_units
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
+_NO_FIT = {Status.COLLAPSED: "every start collapsed", Status.TOO_FEW: "too few distinct values"}
 NARROW = 0.015  # by default, of the spread of the data
 NUMBERS = ("loglik", "objective", "decrement", "min_eig", "runner_up", "gap")  # of a fit, doubles
 COUNTS = ("n_iter", "n_passes", "hits", "n_singular", "n_climbed", "n_starts")
@@ -148,6 +149,31 @@ def merged(r, again):
     for name in ("par", "loglik", "objective", "decrement", "min_eig", "status", "n_iter", "hits", "keeps", "hess"):
         getattr(r, name)[better] = getattr(again, name)[better]
     return better & np.isfinite(again.objective)
+
+
+def passed_over(fits, pick, criterion):
+    """What a choice among numbers of components has passed over, in words, and whether that makes it doubtful.
+
+    `fits` are (number, status, value of the criterion, whether fewer components are likelier). It is doubtful where a fit of a
+    better criterion is not admissible, or there is none; not where the values are too few for more components.
+    """
+    _, own, best, _ = fits[pick]
+    passed, doubtful = [], False
+    for K, status, value, short in fits:
+        if value < best:
+            why, doubtful = f"{criterion} lower by {best - value:.4g}", True
+        elif short:
+            why = "less likely than fewer components where certified"
+        elif status in _NO_FIT and own != status:
+            why, doubtful = _NO_FIT[status], doubtful or status == Status.COLLAPSED
+        else:
+            continue
+        passed.append(f"{K} (status {status}, {why})")
+    if passed:
+        return f"numbers of components passed over: {', '.join(passed)}", doubtful
+    if own in FITTED and own != Status.OK:
+        return "no number of components has an admissible certified fit of as good a criterion", True
+    return "", False
 
 
 def admissible(p, owner, points, options):
