@@ -377,7 +377,7 @@ def fit(
     **options
         As in `fit_many`: n_init, starts, init_params, which may have shape (R, 3, K), method, tol, max_iter, prior, min_sd_ratio,
         min_count, criterion, se, cov, precision, rng, device, workers, callback, progress, dataset_index. For distributions that
-        are no families of `fit_many`, and with constraints: n_init (24), tol, max_iter, min_sd_ratio, min_count, criterion, se,
+        are no families of `fit_many`, and with constraints: n_init (16), tol, max_iter, min_sd_ratio, min_count, criterion, se,
         rng, workers, and the constraints: `equal`, the names of parameters that all components share, as ``"scale"`` for equal
         variances of normal ones, ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
 
@@ -398,8 +398,9 @@ def fit(
     `numbastats.distributions`, a component keeps its parameters where that is less likely, and so the log-likelihood never
     falls. Short runs from random starts, on at most 1024 middle values of runs of the data, end in at most three climbs by EM and
     by Newton's method with the distributions' own scores, whose differences give second derivatives, or by Lange's gradient
-    steps where these are not those of a maximum; a fit with status 0 is a local maximum as of the other families. It takes a
-    second, not a millisecond.
+    steps where these are not those of a maximum; a fit with status 0 is a local maximum as of the other families. Where the
+    components are of one distribution, fits of K begin from those of K - 1, too, and are not less likely, as in `fit_many`. It
+    takes a second, not a millisecond.
 
     Uniform components have no regular maximum: their ends are those of the data, or those that are fixed, as in
     ``("uniform", {"loc": 0, "scale": 10})``, and count for no parameters: noise. The Laplace density has a cusp, so that its fits
@@ -407,7 +408,9 @@ def fit(
 
     Constraints are those of the distributions' own parameters: `equal` binds the components that have a parameter which is not
     fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
-    constraints. With `fixed_weights` the components come in their order. In the M-step equal parameters are pooled where that
+    constraints. With `fixed_weights` the components come in their order, and which of the weights a cluster gets is searched for:
+    starts are the components of the best free fits in all orders, from K = 6 on in the order of their weights and with two of
+    them exchanged; at the end two weights are exchanged as long as the log-likelihood rises. In the M-step equal parameters are pooled where that
     is likelier, and move by the score and information of the complete data otherwise.
 
     References
