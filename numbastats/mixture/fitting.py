@@ -410,8 +410,8 @@ def fit(
     fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
     constraints. With `fixed_weights` the components come in their order, and which of the weights a cluster gets is searched for:
     starts are the components of the best free fits in all orders, from K = 6 on in the order of their weights and with two of
-    them exchanged; at the end two weights are exchanged as long as the log-likelihood rises. In the M-step equal parameters are pooled where that
-    is likelier, and move by the score and information of the complete data otherwise.
+    them exchanged; at the end two weights are exchanged as long as the log-likelihood rises. In the M-step equal parameters are
+    pooled where that is likelier, and move by the score and information of the complete data otherwise.
 
     References
     ----------
