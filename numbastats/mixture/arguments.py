@@ -103,6 +103,8 @@ METHODS = {"newton": c.NEWTON, "squarem": c.SQUAREM, "em": c.EM, "bulkem": c.BUL
 
 
 ADMISSIBLE = (Status.OK, Status.NO_CONVERGENCE, Status.NOT_CERTIFIED)  # what a choice among numbers of components takes
+CHAIN = 20  # components up to which fits with fewer than are asked for are made, to start from and to be no less likely than
+SHORT = "fewer components are likelier than all certified maxima with admissible components that were found"
 _IN_WORDS = {  # where mixtures know more than the status says
     Status.OK: "local maximum, certified",
     Status.NO_CONVERGENCE: "the decrement test was not met within max_iter passes, or within three rounds of Newton's method, "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import itertools
 import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -14,10 +16,11 @@ from numbastats._core.information import carried, inverse, placed, standard_erro
 from numbastats._core.parallel import mapped
 from numbastats._core.random import normalise_rng
 from numbastats._core.status import CONVERGED, Status
-from numbastats.mixture.arguments import ADMISSIBLE, fit_options, in_words, numbers_of_components, threads_or_pool
-from numbastats.mixture.constraints import design_of
-from numbastats.mixture.results import ComponentsFit
-from numbastats.mixture.selection import NARROW, beyond_chance
+from numbastats.mixture.arguments import ADMISSIBLE, CHAIN, SHORT, fit_options, in_words, numbers_of_components, threads_or_pool
+from numbastats.mixture.constraints import design_of, names_weights
+from numbastats.mixture.families import names_each
+from numbastats.mixture.results import ComponentsFit, selection_of
+from numbastats.mixture.selection import NARROW, beyond_chance, passed_over
 
 FEWEST = 1e-8  # eigenvalue of a certificate, in units of the complete data's information
 _FLAT = 1e-14  # information of one value, below which the likelihood does not depend on a parameter
@@ -29,7 +32,8 @@ _SERIAL = 20_000  # values up to which threads take longer to begin than densiti
 _CELLS = 1024  # values of the short runs
 _PLACES, _HALVES = 24, (0.25, 0.12, 0.06, 0.03, 0.015)  # of runs that new components are fitted to: middles, half lengths
 _REFITS = 6  # of them, the first among them
-_KEPT, _CLIMBED = 8, 3  # of the starts, after some passes, and at the end of the short run
+_KEPT = 8  # of new components and of assignments of weights
+_STARTS, _RANKED, _CLIMBED = 16, 6, 3  # drawn starts, those that are left after some passes, and at the end of the short run
 _STILL = (
     "EM stands still, but this is no certified maximum: a redundant component, parameters at their limits, or a density without "
     "second derivatives, as the Laplace distribution's"
@@ -262,6 +266,7 @@ class Climb(NamedTuple):
     decrement: float = math.nan
     min_eig: float = math.nan
     errors: tuple = ()  # standard errors of the weights, and of the coordinates
+    keeps: bool = True  # whether it is admissible
 
 
 def climb(model, state, tol, max_iter):
@@ -366,13 +371,23 @@ def _drawn(model, count, rng):
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
 
 
-def starts(design, x, w, workers, count, rng):
-    """Weights and parameters of the best different ends of short runs from random starts, and how many starts collapsed."""
+def starts(design, x, w, workers, count, rng, given=()):
+    """Weights and parameters of the best different ends of short runs, and how many starts collapsed.
+
+    Random starts, and mixtures that are `given`, which need no ranking.
+    """
     model = Model(design, *_cells(x, w), workers)
-    spread = model.spread(np.ones((1, 1, model.x.size)))[2][0, 0]
-    free = np.array([bool(part.free) for part in design.parts])
-    state, lost = model.maximisation(_drawn(model, count, rng)), 0
-    for passes, kept in ((8, _KEPT), (30, _CLIMBED)):
+    return _short_runs(model, model.maximisation(_drawn(model, count, rng)), ((8, _RANKED), (25, _CLIMBED)), given)
+
+
+def _short_runs(model, state, course, given=()):
+    """Ends of short runs as `starts` has them.
+
+    `course` has numbers of passes, and of the best that go on; after the first of them those that are `given` join.
+    """
+    spread, lost = model.spread(np.ones((1, 1, model.x.size)))[2][0, 0], 0
+    free = np.array([bool(part.free) for part in model.parts])
+    for passes, kept in course:
         for _ in range(passes):
             shares, loglik = model.expectation(state)
             alive = np.isfinite(loglik) & ((model.spread(shares)[2] > _COLLAPSED * spread) | ~free).all(axis=1)
@@ -383,6 +398,8 @@ def starts(design, x, w, workers, count, rng):
                 return [], lost
             state = model.maximisation(shares, state)
         state = state.of(_best(model.expectation(state)[1], kept))
+        if given:
+            state, given = _joined([state, *(model.state(*one) for one in given)]), ()
     return [
         (state.weights[[s]], [{n: v[[s]] for n, v in t.items()} for t in state.thetas]) for s in range(len(state.weights))
     ], lost
@@ -395,6 +412,55 @@ def _best(loglik, count):
         if len(picks) < count and all(abs(loglik[i] - loglik[j]) > 1e-3 for j in picks):
             picks.append(int(i))
     return np.array(picks, np.int64)
+
+
+def _joined(states):
+    """The mixtures of several states."""
+    weights, logs = (np.concatenate([getattr(s, name) for s in states]) for name in ("weights", "logs"))
+    thetas = [{n: np.concatenate([s.thetas[k][n] for s in states]) for n in t} for k, t in enumerate(states[0].thetas)]
+    return State(weights, thetas, logs)
+
+
+# -- fixed weights --------------------------------------------------------------------------------------------------
+
+
+def _weighed(model, states):
+    """What `starts` returns, from mixtures of `states` with the fixed weights instead of their own."""
+    design = model.design
+    model = Model(design, *_cells(model.x, model.w), model.workers)
+    state = model.state(np.tile(design.weights, (len(states), 1)), _joined(states).thetas)
+    return _short_runs(model, state, ((2, 5 * _KEPT), (8, _KEPT), (30, _CLIMBED)))
+
+
+def _assignments(design, state):
+    """Mixtures with the components of a free fit in the places of the fixed weights: in all orders, or by weight.
+
+    The order by weight is the likeliest if the fit's own weights are those of the components; the orders with two of them
+    exchanged are beside it.
+    """
+    groups = design._replace(weights=None).alike
+    if len(design.parts) <= 5:
+        each = itertools.product(*(itertools.permutations(members) for members in groups))
+        flat = np.concatenate(groups)
+        orders = [np.concatenate(one)[np.argsort(flat)] for one in each]
+    else:
+        order = np.arange(len(design.parts))
+        for members in groups:
+            order[members] = np.array(members)[np.argsort(-state.weights[0, members], kind="stable")]
+        orders = [order, *(order[swapped] for swapped in _exchanges(design))]
+    return [State(state.weights, [state.thetas[k] for k in order], state.logs) for order in orders]
+
+
+def _exchanges(design):
+    """Orders of the components with two of unlike fixed weights exchanged."""
+    out = []
+    for members in design._replace(weights=None).alike:
+        for i, j in itertools.combinations(members if design.weights is not None else (), 2):
+            if design.weights[i] != design.weights[j]:
+                order = np.arange(len(design.parts))
+                order[[i, j]] = j, i
+                out.append(order)
+    return out
 
 
 # -- one component more ---------------------------------------------------------------------------------------------
@@ -443,14 +509,31 @@ def insertions(model, state, o):
             if not pool.gain.size:
                 break
         whole = _gains(model, state, k, pool.theta, o)
-        whole = whole.of(_best(whole.gain, 2))
+        whole = whole.of(_best(whole.gain, _KEPT))
         found += [
             (g, s, {n: v[[i]] for n, v in whole.theta.items()})
             for i, (g, s) in enumerate(zip(whole.gain, whole.share, strict=True))
         ]
     found.sort(key=lambda one: -one[0])
-    begun = [(np.append(state.weights[0] * (1.0 - share), share)[None], [*state.thetas, theta]) for _, share, theta in found[:2]]
+    begun = [(np.append(state.weights[0] * (1.0 - share), share)[None], [*state.thetas, theta]) for _, share, theta in found]
     return max((gain for gain, *_ in found), default=0.0), begun
+
+
+def _divided(model, state):
+    """Mixtures with each component in turn as two: in equal halves, and cut at its middle."""
+    begun, K = [], len(model.parts) - 1
+    joint = np.log(state.weights[0])[:, None] + np.stack([model.logs(k, state.thetas[k])[0] for k in range(K)])
+    shares = np.exp(joint - np.logaddexp.reduce(joint))
+    for k in range(K):
+        weights = np.append(state.weights, 0.5 * state.weights[:, k, None], axis=1)
+        weights[:, k] *= 0.5
+        begun.append((weights, [*state.thetas, state.thetas[k]]))
+        mass = np.cumsum(shares[k] * model.w)
+        cut = np.append(shares, shares[[k]], axis=0)
+        cut[k, mass > 0.5 * mass[-1]], cut[K, mass <= 0.5 * mass[-1]] = 0.0, 0.0
+        new = model.maximisation(cut[None])
+        begun.append((new.weights, new.thetas))
+    return begun
 
 
 class Gains(NamedTuple):
@@ -543,12 +626,8 @@ class Job(NamedTuple):
         keep = ~np.isnan(x) & (w != 0.0)
         order = np.argsort(x[keep], kind="stable")
         dropped, x, w = x.size - order.size, x[keep][order], w[keep][order]
-        fits, before = [], ()
-        for K in candidates:
-            rng = np.random.default_rng([self.key, K, index])
-            fit, before = _fitted(x, w, dropped, self, K, rng, before, refused)
-            fits.append(fit)
-        return fits
+        found, _ = _by_number(x, w, dropped, self, candidates, index, refused)
+        return found
 
 
 def fit_sets(values, n_components, family, options, first, stops):
@@ -594,9 +673,17 @@ def fit_sets(values, n_components, family, options, first, stops):
 
 
 def chosen(fits, criterion):
-    """The fit of the best criterion, among admissible ones where there are any."""
-    good = [f for f in fits if f.status in ADMISSIBLE] or fits
-    return min(good, key=lambda f: getattr(f, criterion) if f.loglik == f.loglik else math.inf)
+    """The fit of the best criterion, among admissible ones where there are any, and whether what it passes over is doubtful."""
+    values = [getattr(f, criterion) if f.loglik == f.loglik else math.inf for f in fits]
+    good = [i for i, f in enumerate(fits) if f.status in ADMISSIBLE] or range(len(fits))
+    pick = min(good, key=lambda i: values[i])
+    one, text, doubtful = fits[pick], "", False
+    if len(fits) > 1:
+        rows = [(f.n_components, f.status, v, SHORT in f.message) for f, v in zip(fits, values, strict=True)]
+        text, doubtful = passed_over(rows, pick, criterion)
+    columns = [f.n_components for f in fits], [getattr(f, criterion) for f in fits], [f.status for f in fits]
+    table = selection_of(*columns, np.arange(len(fits)) == pick)
+    return dataclasses.replace(one, selection=table, message="; ".join(filter(None, (one.message, text)))), doubtful
 
 
 def _refusal(x, design):
@@ -617,32 +704,89 @@ def _refusal(x, design):
     return None
 
 
-def _fitted(x, w, dropped, job, K, rng, before, refused):
-    """The fit of one number of components, and mixtures of one more to begin from; `before` are such ones of K."""
-    o, found = job.o, x[np.isfinite(x)]
+class Fewer(NamedTuple):
+    """What a fit leaves to those of one component more."""
+
+    states: list  # of its best climbs
+    begun: list  # mixtures of one component more
+    floor: float  # log-likelihood that those of status 0 reach
+
+
+def _by_number(x, w, dropped, job, candidates, index, refused=None):
+    """The fits with each number of components, and what the last one leaves.
+
+    Where fewer components are a case of more they are fitted first, whatever was asked for.
+    """
+    o, found, fewer = job.o, {}, Fewer([], [], -math.inf)
+    alone = isinstance(job.family, list) or names_each(job.family) or o.fixed_weights is not None or names_weights(o.equal)
+    last = 0 if alone else max((K for K in candidates if K <= CHAIN), default=0)
+    for K in sorted({*candidates, *range(1, last)}):
+        found[K], after = _fitted(x, w, dropped, job, K, index, fewer, refused)
+        fewer = after._replace(floor=-math.inf if alone else max(fewer.floor, after.floor))
+    return [found[K] for K in candidates], fewer
+
+
+def _fitted(x, w, dropped, job, K, index, fewer, refused):
+    """The fit of one number of components, and what it leaves to one of one more."""
+    o, found, rng = job.o, x[np.isfinite(x)], np.random.default_rng([job.key, K, index])
     design = design_of(job.family, K, found, o.equal, o.fixed_weights)
     refused = refused or _refusal(x, design)
-    count = 1 if K == 1 else o.n_init or 24
+    count = 1 if K == 1 else o.n_init or _STARTS
     head = dict(family=job.family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
     if refused:
-        return _nothing(*refused, design, head), ()
+        return _nothing(*refused, design, head), Fewer([], [], -math.inf)
     model = Model(design, x, w, o.workers)
-    begun, lost = starts(design, x, w, o.workers, count, rng)
-    given = [one for one in before if len(one[1]) == K]
-    begun += given
-    head |= {"n_starts": count + len(given), "n_singular": lost}
-    climbs = []
+    given = [one for one in fewer.begun if len(one[1]) == K]
+    begun, lost = starts(design, x, w, o.workers, count, rng, given[:2])
+    head |= {"n_starts": count + len(given[:2])}
+    if o.fixed_weights is not None and _exchanges(design):
+        free = _by_number(x, w, dropped, Job(job.family, o._replace(fixed_weights=None), job.key), (K,), index)[1]
+        assigned = [one for state in free.states for one in _assignments(design, state)]
+        more, more_lost = _weighed(model, assigned) if assigned else ([], 0)
+        begun, lost = begun + more, lost + more_lost
+        head["n_starts"] += len(assigned)
+    climbs = _climbs(model, begun, o)
+    if not climbs:
+        return _nothing(Status.COLLAPSED, Status.COLLAPSED.meaning, design, head | {"n_singular": lost}), Fewer([], [], -math.inf)
+    best, before = max(climbs, key=_rank), None
+    while o.fixed_weights is not None and best is not before:  # as long as an exchange of two weights rises
+        before = best
+        orders = _exchanges(design)
+        swapped = [State(best.state.weights, [best.state.thetas[k] for k in order], best.state.logs) for order in orders]
+        climbs += _climbs(model, _weighed(model, swapped)[0] if swapped else [], o)
+        best = max([best, *(one for one in climbs if one.loglik > best.loglik + _slack(best.loglik))], key=_rank)
+    short = best.certified and best.keeps and best.loglik < fewer.floor
+    if short:  # climbs from fewer components end above, or collapse
+        climbs += _climbs(model, [*given[2:], *_divided(model, fewer.states[0])], o)
+        reach = [one for one in climbs if one.loglik >= fewer.floor]
+        best = max(reach, key=_rank) if reach else best._replace(certified=False)
+        short = not (best.certified and best.keeps)
+    gap, more = insertions(model, best.state, o)
+    fit = _result(model, climbs, best, o, head | {"gap": gap, "n_singular": lost}, short)
+    floor = fit.loglik - 0.1 * _slack(fit.loglik) if fit.status == Status.OK else -math.inf
+    states = [one.state for one in sorted(climbs, key=_rank, reverse=True)]
+    return fit, Fewer([best.state, *(state for state in states if state is not best.state)][:_CLIMBED], more, floor)
+
+
+def _slack(loglik):
+    """By how much equal log-likelihoods may differ."""
+    return 1e-6 * max(1.0, 1e-6 * abs(loglik))
+
+
+def _climbs(model, begun, o):
+    """How climbs from weights and parameters end, those at a finite log-likelihood."""
+    out = []
     for weights, thetas in begun:
         state = model.state(weights, thetas)
-        climbs.append(climb(model, model.maximisation(model.expectation(state)[0], state), o.tol, o.max_iter))
-    climbs = [one for one in climbs if math.isfinite(one.loglik)]
-    if not climbs:
-        return _nothing(Status.COLLAPSED, Status.COLLAPSED.meaning, design, head), ()
-    keeps = [_admissible(model, one.state, o) for one in climbs]
-    grade = [(3 if keep else 2) if one.certified else 1 for one, keep in zip(climbs, keeps, strict=True)]
-    best = max(range(len(climbs)), key=lambda i: (grade[i], climbs[i].loglik))
-    gap, more = insertions(model, climbs[best].state, o)
-    return _result(model, climbs, best, keeps[best], o, head | {"gap": gap}), more
+        one = climb(model, model.maximisation(model.expectation(state)[0], state), o.tol, o.max_iter)
+        if math.isfinite(one.loglik):
+            out.append(one._replace(keeps=_admissible(model, one.state, o)))
+    return out
+
+
+def _rank(one):
+    """Certified and admissible climbs before certified ones, before others; each by their log-likelihoods."""
+    return (3 if one.keeps else 2) if one.certified else 1, one.loglik
 
 
 def _admissible(model, state, o):
@@ -661,22 +805,24 @@ def _admissible(model, state, o):
     return bool(beyond_chance(r, masses[narrow], sd[narrow], whole).all())
 
 
-def _result(model, climbs, best, keeps, o, head):
+def _result(model, climbs, one, o, head, short):
     """The best climb as a fit, its components in ascending order of their medians among those of one distribution."""
-    one = climbs[best]
     K, thetas = len(model.parts), one.state.thetas
     made = [p.distribution({n: float(v[0]) for n, v in t.items()}) for p, t in zip(model.parts, thetas, strict=True)]
     order = np.arange(K)
     for members in model.alike:
         order[members] = sorted(members, key=lambda k: float(made[k].median()))
+    order[model.design.places] = order.copy()
     status = Status.NOT_CERTIFIED if one.ended else Status.NO_CONVERGENCE
     if one.certified:
-        status = Status.OK if keeps else Status.INADMISSIBLE
-    slack = 1e-6 * max(1.0, 1e-6 * abs(one.loglik))
+        status = Status.OK if one.keeps else Status.INADMISSIBLE
+    slack = _slack(one.loglik)
     hits = sum(other.loglik >= one.loglik - slack for other in climbs)
     message = _STILL if status == Status.NOT_CERTIFIED else in_words(status)
     if status == Status.OK and head["n_starts"] > 1:
         message += f"; the best of {head['n_starts']} starts, reached by {hits} of the {len(climbs)} that were climbed from"
+    if short:
+        message += f"; {SHORT}"
     shares = model.expectation(one.state)[0][0]
     entropy = -float(np.sum(shares * np.log(np.maximum(shares, 1e-300)), axis=0) @ model.w)
     bic = model.design.free * math.log(model.mass) - 2.0 * one.loglik

@@ -29,6 +29,7 @@ class Design(NamedTuple):
     coordinates: list
     equal: list
     weights: NDArray | None
+    places: NDArray  # where the components stand in what was given: fixed weights of one distribution are in falling order here
 
     @property
     def of_weights(self):
@@ -80,7 +81,12 @@ def design_of(family, K, x, equal=None, fixed_weights=None):
             those = members.get(name, (k,))
             if those[0] == k:
                 coordinates.append(Coordinate(those, name, log))
-    return Design(parts, coordinates, names, weights)
+    places = np.arange(K)
+    if fixed_weights is not None:
+        for members in Design(parts, coordinates, names, None, places).alike:
+            places[members] = np.array(members)[np.argsort(-weights[members], kind="stable")]
+        weights = weights[places]
+    return Design(parts, coordinates, names, weights, places)
 
 
 def _names_of(equal):
@@ -89,6 +95,11 @@ def _names_of(equal):
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"equal={equal!r} must be names of parameters, such as 'scale' or ('scale', 'weights')")
     return list(dict.fromkeys(names))
+
+
+def names_weights(equal):
+    """Whether the weights are among the names of `equal`."""
+    return "weights" in _names_of(equal)
 
 
 def _weights_of(fixed_weights, K):

@@ -14,9 +14,9 @@ from numbastats._core import device as gpu
 from numbastats._core import launch, slabs
 from numbastats._core.parallel import in_threads, mapped, worker_count
 from numbastats._core.random import Purpose, stream_word
-from numbastats._core.status import CONVERGED, FITTED, Status
+from numbastats._core.status import CONVERGED, Status
 from numbastats.mixture import kernels as k
-from numbastats.mixture.arguments import ADMISSIBLE, KINDS, Options, arrange
+from numbastats.mixture.arguments import ADMISSIBLE, CHAIN, KINDS, SHORT, Options, arrange
 from numbastats.mixture.criteria import criteria, free_parameters
 from numbastats.mixture.density import latent_numbers
 from numbastats.mixture.families import Family, excess
@@ -25,7 +25,7 @@ from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
 from numbastats.mixture.kernels.records import STATE, STATISTICS, Series, Work
 from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
-from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, admissible, best_few, choose, merged
+from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, admissible, best_few, choose, merged, passed_over, sd_of
 from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
 
@@ -33,7 +33,7 @@ IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes e
 CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
 LARGE = 4 * CHUNK  # observations from which the passes over one data set are parallel and the host drives them
 EXCHANGES = 2  # of components of a fit, at most
-CHAIN = 6  # components up to which fits with fewer than are asked for are made, to start from
+DIVIDED = 4  # ways to divide a component in two
 ROUNDS = 8  # of climbs on a GPU, after which the host looks whether any go on
 WORK_SPACE = 1 << 25  # numbers of the work space of their steps
 _LAST_RESORT = np.full(len(Status), len(Status))  # by status: which fit of several candidates is taken where none is certified
@@ -152,8 +152,12 @@ def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     return prepared
 
 
-def fit_k(p, K, options, given=None, keep_starts=False, drawn=True) -> Result:
-    """Best optimum with K components for every data set of a chunk, from drawn starts beside or instead of the given ones."""
+def fit_k(p, K, options, given=None, keep_starts=False, drawn=True, floor=None, strict=False) -> Result:
+    """Best optimum with K components for every data set of a chunk, from drawn starts beside or instead of the given ones.
+
+    Climbs go on until one has reached the log-likelihood `floor` (D,) or no start is left; where it is `strict`, those that have
+    not are no results.
+    """
     D, family = p.info.size, p.family
     q = len(family.parameters)
     newton = options.method == "newton"
@@ -182,6 +186,10 @@ def fit_k(p, K, options, given=None, keep_starts=False, drawn=True) -> Result:
         keeps = admissible(p, owner, points, options)
         climbs.append((owner, start, covered, points, outcome, hess, keeps))
         good = (outcome["status"] != Status.COLLAPSED) & np.isfinite(outcome["objective"]) & keeps
+        if floor is not None:
+            low = outcome["objective"] + p.constant[owner] < floor[owner]
+            outcome["status"][low & strict] = Status.COLLAPSED
+            good &= ~low
         usable[owner[good]] = False
     owner, start, covered, points, outcome, hess, keeps = map(np.concatenate, zip(*climbs, strict=True))
     result = choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enough)
@@ -300,6 +308,53 @@ def _latent_logs(p, d, par):
     if p.family.discrete:  # by which count_base differs from the log probability of the mean c
         out += excess(x + c, np.full(x.size, c))
     return out
+
+
+def floor_of(r):
+    """Log-likelihoods (D,) that a component more is not to fall short of: of certified fits, less the error of both."""
+    sure = (r.status == Status.OK) & r.keeps
+    return np.where(sure, r.loglik - 1e-7 * np.maximum(1.0, 1e-6 * np.abs(r.loglik)), -math.inf)
+
+
+def raise_to(floor, p, r, before, starts, options):
+    """Replace certified fits `r` below the floor, by climbs from `before`, the fits with one component less, that reach it.
+
+    Such a climb begins with one component more or with one divided in two. The log-likelihood does not fall on the way, so that
+    only a collapsed component stops it; where none ends at an admissible maximum its status says at which point it does.
+    """
+    low = np.flatnonzero((r.status == Status.OK) & (r.loglik < floor))
+    if not low.size:
+        return
+    D, rows, K = r.par.shape
+    given = np.full((D, starts.shape[1] + DIVIDED * (K - 1), rows, K), np.nan)
+    given[low, : starts.shape[1]] = starts[low]
+    given[low, starts.shape[1] :] = divided(before.par[low], p.family)
+    again = fit_k(p, K, options, given, drawn=False, floor=floor, strict=True)
+    for name in ("n_passes", "n_singular", "n_climbed", "n_starts"):
+        getattr(again, name)[low] += getattr(r, name)[low]
+    again.runner_up[low] = np.fmax(again.runner_up[low], np.fmax(r.runner_up[low], r.objective[low]))
+    for name in (*NUMBERS, *COUNTS, "par", "status", "keeps", "hess"):
+        getattr(r, name)[low] = getattr(again, name)[low]
+    r.short[low] = r.status[low] != Status.OK
+
+
+def divided(par, family):
+    """Mixtures (M, rows, K) with each component in turn as two: in equal halves, in places apart, and of unlike widths."""
+    M, rows, K = par.shape
+    out = np.empty((M, DIVIDED, K, rows, K + 1))
+    out[..., :-1], out[..., -1] = par[:, None, None], par[:, None].transpose(0, 1, 3, 2)
+    own, new = (np.arange(K), np.arange(K)), (np.arange(K), np.full(K, K))
+    parts = out.transpose(2, 4, 0, 1, 3)  # a view: by component divided, component of the mixture
+    sd = sd_of(par, family).T[:, :, None]
+    for at, sign in ((own, -1.0), (new, 1.0)):
+        part = parts[at]
+        part[..., 0] *= 0.5
+        m, v = part[..., 1], part[..., 2]
+        apart = sign * np.array([0.0, 0.7, 0.0, 0.0]) * sd
+        part[..., 1] = m + apart if family.base == fam.GAUSSIAN else m * np.exp(apart / m)
+        part[..., 2] = v * np.array([1.0, 0.5, 4.0**sign, 16.0**sign])
+        parts[at] = part
+    return out.reshape(M, DIVIDED * K, rows, K + 1)
 
 
 def narrow(series):
@@ -470,7 +525,9 @@ class Job:
         values_of_criterion = criteria(options.criterion, p, results)
         pick = self._picked(results, values_of_criterion, lo)
         out = self._chosen(p, results, pick)
-        notes = self._passed(results, values_of_criterion, pick)
+        notes, out["doubtful"] = self._passed(results, values_of_criterion, pick)
+        statuses = np.stack([r.status for r in results], axis=1)
+        out["statuses_"] = np.where(data.status != 0, data.status, statuses.T).T.astype(np.int8)
         out["criteria_"], out["n_components"] = values_of_criterion, np.asarray(self.candidates, np.int64)[pick]
         out["status"] = np.where(data.status != 0, data.status, out["status"]).astype(np.int8)
         notes |= data.notes
@@ -494,16 +551,22 @@ class Job:
             found = fit_k(p, self.candidates[0], options, given, self.keep_starts, drawn=False)
             found.gap = insertions(p, every, found.par, options)[1]
             return [found]
-        found, starts = {}, None
-        for K in range(1, max(self.candidates) + 1):
-            if K not in self.candidates and K >= CHAIN:
-                starts = None
-                continue
-            found[K] = fit_k(p, K, options, starts, self.keep_starts)
+        found: dict[int, Result] = {}
+        starts, floor = None, np.full(every.size, -math.inf)
+        last = max((K for K in self.candidates if K <= CHAIN), default=0)
+        nested = options.prior_n == 0.0 and options.prior_a == 1.0  # a prior weighs components, too
+        for K in sorted({*self.candidates, *range(1, last)}):
+            before = found.get(K - 1)
+            if nested and before is not None:
+                floor = np.fmax(floor, floor_of(before))
+            starts = None if before is None else starts
+            found[K] = fit_k(p, K, options, starts, self.keep_starts, floor=floor)
             wanted = every
             for _ in range(EXCHANGES if K > 2 else 0):
                 if wanted.size:
                     wanted = wanted[exchange(p, found[K], wanted, options)]
+            if before is not None:
+                raise_to(floor, p, found[K], before, starts, options)
             starts, found[K].gap = insertions(p, every, found[K].par, options)
         return [found[K] for K in self.candidates]
 
@@ -517,20 +580,22 @@ class Job:
         return np.where(kept.any(axis=1), pick, last_resort)
 
     def _passed(self, results, values, pick):
-        """By data set, what the choice has passed over: fits of a better criterion, and numbers without a fit."""
-        notes = {}
-        for d in range(len(values) if self.per_set is None and len(results) > 1 else 0):
-            best, passed = values[d, pick[d]], []
-            for K, r, value in zip(self.candidates, results, values[d], strict=True):
-                if value < best:
-                    passed.append(f"{K} (status {r.status[d]}, {self.options.criterion} lower by {best - value:.4g})")
-                elif r.status[d] == Status.COLLAPSED and results[pick[d]].status[d] != Status.COLLAPSED:
-                    passed.append(f"{K} (status {r.status[d]}, every start collapsed)")
-            if passed:
-                notes[d] = f"numbers of components passed over: {', '.join(passed)}"
-            elif results[pick[d]].status[d] in FITTED and results[pick[d]].status[d] != Status.OK:
-                notes[d] = "no number of components has an admissible certified fit of as good a criterion"
-        return notes
+        """By data set, what the choice has passed over: fits of a better criterion, and numbers without a fit.
+
+        And in which data sets that makes the choice doubtful: not where the values are too few for more components.
+        """
+        notes, doubtful, several = {}, np.zeros(len(values), bool), self.per_set is None and len(results) > 1
+        short = np.stack([r.short for r in results], axis=1)
+        statuses = np.stack([r.status for r in results], axis=1)
+        for d in range(len(values)) if several else np.flatnonzero(short[np.arange(pick.size), pick]).tolist():
+            text = SHORT if short[d, pick[d]] else ""
+            if several:
+                fits = zip(self.candidates, statuses[d].tolist(), values[d], short[d], strict=True)
+                found, doubtful[d] = passed_over(list(fits), pick[d], self.options.criterion)
+                text = "; ".join(filter(None, (found, text)))
+            if text:
+                notes[d] = text
+        return notes, doubtful
 
     def _chosen(self, p, results, pick):
         """The fits that were picked, with standard errors and covariances, in the units of the data."""
@@ -622,6 +687,7 @@ def assemble(parts, data, family, candidates, done):
     empty |= {"status": np.int8(Status.STOPPED), "n_components": np.int64(candidates[0])}
     values = {name: joined(name, one) for name, one in empty.items()}
     values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
+    values["statuses_"] = joined("statuses_", np.full(len(candidates), Status.STOPPED, np.int8))
     mass = joined("mass", 1.0)
     free = free_parameters(family, values["n_components"]).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):

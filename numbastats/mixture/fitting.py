@@ -110,7 +110,7 @@ def fit_many(  # noqa: PLR0913
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0, 1 and 11). A
         `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
-        criterion, a number with which every start collapsed.
+        criterion, a number with which every start collapsed. `selection` and the message have all that was passed over.
     family : str, type, tuple or list
         Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal". Or
         what else `fit` takes: other distributions, pairs with fixed parameters, lists of these.
@@ -191,11 +191,13 @@ def fit_many(  # noqa: PLR0913
     -----
     A fit with status 0 is a maximum: Newton's decrement is below `tol`, minus the Hessian is positive definite. The global
     maximum cannot be proved; `hits` and `runner_up` tell how the starts agreed. With "newton" a fit of K components begins also
-    from the best fit of K - 1 (of up to 6, or where K - 1 is a candidate, too), with components at the maxima of the gradient
+    from the best fit of K - 1 (for K up to 20, or where K - 1 is a candidate, too), with components at the maxima of the gradient
     function, the derivative of the log-likelihood as a component is given weight; from K = 3 on the components of the fit are
-    then taken out and put in again so, at most twice. The fit of -x is the fit of x mirrored. `gap` is the largest gain of the
-    log-likelihood by one more admissible component, the others as they are. On 24 public cases with references of 25 digits the
-    log-likelihood is within 1e-13 relative and the parameters within 2e-11.
+    then taken out and put in again so, at most twice. Without a prior a fit of status 0 is therefore not less likely than one of
+    status 0 with fewer components: where these are likelier than all certified maxima with admissible components, the status is
+    that of the likelier point: 13, or 11 for a redundant component. The fit of -x is the fit of x mirrored. `gap` is the largest
+    gain of the log-likelihood by one more admissible component, the others as they are. On 24 public cases with references of 25
+    digits the log-likelihood is within 1e-13 relative and the parameters within 2e-11.
 
     A component of n observations, with the probability r of membership at its centre, may be narrow by default where
     n ((1 - r)/r - 1 - log((1 - r)/r)) > log(spread/sd) + 10: the others would have n (1 - r)/r observations there, and the
@@ -261,9 +263,10 @@ def fit_many(  # noqa: PLR0913
     own |= dict(min_sd_ratio=min_sd_ratio, min_count=min_count, criterion=criterion, se=se, cov=cov, keep_starts=keep_starts)
     own |= dict(precision=precision, rng=rng, device=device, workers=workers, equal=equal, fixed_weights=fixed_weights)
     if _general(family, own):
-        return _of_distributions(
-            (data, offsets, weights, by, dim), n_components, family, own, (callback, progress, dataset_index)
-        )[-1]
+        course = callback, progress, dataset_index
+        batches, doubtful = _of_distributions((data, offsets, weights, by, dim), n_components, family, own, course)
+        _warn_of_choices(batches[-1], doubtful)
+        return batches[-1]
     family = family_of(family)
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
@@ -290,19 +293,29 @@ def fit_many(  # noqa: PLR0913
         mass = np.concatenate([part["mass"] for part in parts])
         i = int(np.argmin(mass / np.maximum(batch.n_used[: mass.size], 1)))
         warn_of_shares(mass[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
-    doubtful = [i for i in sorted(batch.notes) if batch.status[i] in (*FITTED, Status.COLLAPSED)]
-    if doubtful:
-        which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
-        warn(
-            f"the choice of n_components {which}: {batch.n_components[doubtful[0]]}, {batch.message(doubtful[0])}. Compare "
-            "with fits of one n_components, or use prior={'n0': 1}, under which no component collapses",
-            ConvergenceWarning,
-        )
+    marked = np.concatenate([part["doubtful"] for part in parts]) if parts else np.zeros(0, bool)
+    doubtful = [i for i in np.flatnonzero(marked).tolist() if batch.status[i] in (*FITTED, Status.COLLAPSED)]
+    _warn_of_choices(batch, doubtful)
     return batch
 
 
+def _warn_of_choices(batch, doubtful):
+    """Warn of choices among numbers of components, those of data sets `doubtful`."""
+    if doubtful:
+        which = f"for {len(doubtful)} of {len(batch)} data sets, the first of index {doubtful[0]}" if len(batch) > 1 else "of x"
+        more = ", or use prior={'n0': 1}, under which no component collapses" if isinstance(batch, MixtureBatch) else ""
+        warn(
+            f"the choice of n_components {which}: {batch.n_components[doubtful[0]]}, {batch.message(doubtful[0])}. Compare "
+            f"with fits of one n_components{more}",
+            ConvergenceWarning,
+        )
+
+
 def _of_distributions(given, n_components, family, options, course=(None, False, 0)):
-    """Batches of mixtures of distributions: one for each number of components, then that of the chosen ones."""
+    """Batches of mixtures of distributions, and the indices of doubtful choices.
+
+    One batch for each number of components, then that of the chosen ones.
+    """
     from numbastats.mixture.components import chosen, fit_sets
 
     data, offsets, weights, by, dim = given
@@ -324,8 +337,8 @@ def _of_distributions(given, n_components, family, options, course=(None, False,
                 warn_of_shares(total, used, f" of data set {i}" if values.count > 1 else "")
                 break
     each = zip(*found, strict=True) if len({len(fits) for fits in found}) == 1 else ()
-    best = (chosen(fits, options["criterion"]) for fits in found)
-    return [ComponentsBatch(family, tuple(fits), keys) for fits in (*each, best)]
+    best, doubtful = zip(*(chosen(fits, options["criterion"]) for fits in found), strict=True) if found else ((), ())
+    return [ComponentsBatch(family, tuple(fits), keys) for fits in (*each, best)], np.flatnonzero(doubtful).tolist()
 
 
 @overload
@@ -364,7 +377,7 @@ def fit(
     **options
         As in `fit_many`: n_init, starts, init_params, which may have shape (R, 3, K), method, tol, max_iter, prior, min_sd_ratio,
         min_count, criterion, se, cov, precision, rng, device, workers, callback, progress, dataset_index. For distributions that
-        are no families of `fit_many`, and with constraints: n_init (24), tol, max_iter, min_sd_ratio, min_count, criterion, se,
+        are no families of `fit_many`, and with constraints: n_init (16), tol, max_iter, min_sd_ratio, min_count, criterion, se,
         rng, workers, and the constraints: `equal`, the names of parameters that all components share, as ``"scale"`` for equal
         variances of normal ones, ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
 
@@ -385,8 +398,9 @@ def fit(
     `numbastats.distributions`, a component keeps its parameters where that is less likely, and so the log-likelihood never
     falls. Short runs from random starts, on at most 1024 middle values of runs of the data, end in at most three climbs by EM and
     by Newton's method with the distributions' own scores, whose differences give second derivatives, or by Lange's gradient
-    steps where these are not those of a maximum; a fit with status 0 is a local maximum as of the other families. It takes a
-    second, not a millisecond.
+    steps where these are not those of a maximum; a fit with status 0 is a local maximum as of the other families. Where the
+    components are of one distribution, fits of K begin from those of K - 1, too, and are not less likely, as in `fit_many`. It
+    takes a second, not a millisecond.
 
     Uniform components have no regular maximum: their ends are those of the data, or those that are fixed, as in
     ``("uniform", {"loc": 0, "scale": 10})``, and count for no parameters: noise. The Laplace density has a cusp, so that its fits
@@ -394,8 +408,10 @@ def fit(
 
     Constraints are those of the distributions' own parameters: `equal` binds the components that have a parameter which is not
     fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
-    constraints. With `fixed_weights` the components come in their order. In the M-step equal parameters are pooled where that
-    is likelier, and move by the score and information of the complete data otherwise.
+    constraints. With `fixed_weights` the components come in their order, and which of the weights a cluster gets is searched for:
+    starts are the components of the best free fits in all orders, from K = 6 on in the order of their weights and with two of
+    them exchanged; at the end two weights are exchanged as long as the log-likelihood rises. In the M-step equal parameters are
+    pooled where that is likelier, and move by the score and information of the complete data otherwise.
 
     References
     ----------
@@ -440,7 +456,7 @@ def _with_one_more(data, K, options):
     if not _general(options["family"], options):
         return [fit_many(data, k, **options) for k in (K, K + 1)]
     options = {"criterion": "bic"} | options
-    return _of_distributions((data, None, None, None, None), (K, K + 1), options.pop("family"), options)[:2]
+    return _of_distributions((data, None, None, None, None), (K, K + 1), options.pop("family"), options)[0][:2]
 
 
 @hands_on(fit_many, instead={"weights": "with them a draw has no size; pass repeated values"})

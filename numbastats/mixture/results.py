@@ -18,6 +18,7 @@ from numbastats._core.results import Result, Table, dataset
 from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Seed, in_words
+from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.density import largest
 from numbastats.mixture.families import family_of
 
@@ -69,6 +70,14 @@ class _Components:
         return self.centres
 
 
+def selection_of(n_components, criterion, status, chosen) -> Table:
+    """The numbers of components that were tried, and how the fits ended."""
+    words = np.array([in_words(s) for s in np.ravel(status).tolist()], np.str_)
+    numbers = np.asarray(n_components, np.int64), np.asarray(criterion, np.float64), np.asarray(status, np.int8)
+    columns = dict(zip(("n_components", "criterion", "status"), numbers, strict=True))
+    return Table(columns | {"meaning": words, "chosen": np.asarray(chosen, bool)})
+
+
 class _Sets(Result):
     """What batches of fits of both kinds have."""
 
@@ -94,6 +103,14 @@ class _Sets(Result):
         columns |= {"component": component, "weight": batch.weights[there]}
         columns |= {name: values[there] for name, values in batch.parameters.items()}
         return Table(columns | {"loglik": batch.loglik[sets], "status": batch.status[sets]})
+
+    @property
+    def selection(self) -> Table:
+        """A row for each number of components that was tried with each data set: "data_set", then as `MixtureFit.selection`."""
+        batch: Any = self
+        sets, columns = batch._tried()
+        named = {"data_set": np.arange(len(batch))} if batch.keys is None else batch.keys.columns("data_set")
+        return Table({name: column[sets] for name, column in named.items()} | columns)
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
@@ -479,6 +496,10 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
         the rate at which EM would converge. Status 0 needs more than 1e-8 and what the gradient, in these units, adds to that.
+    n_free : int
+    selection : Table
+        A row for each number of components that was tried: "n_components", the "criterion", the "status" of that fit and its
+        "meaning", and whether it was "chosen".
     """
 
     family: str | tuple[str, float]
@@ -487,6 +508,12 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
     objective: float
     n_passes: int
     cov: NDArray
+    selection: Table = dataclasses.field(default_factory=Table, repr=False)
+
+    @property
+    def n_free(self) -> int:
+        """Number of free parameters."""
+        return free_parameters(family_of(self.family), self.n_components)
 
     def _distribution(self):
         """The arguments of the functions of `mixture`."""
@@ -616,11 +643,14 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information on each
         parameter, by squares of scores.
+    selection : Table
+        As of `MixtureFit`.
     """
 
     components: tuple[Distribution, ...]
     icl: float
     n_free: int
+    selection: Table = dataclasses.field(default_factory=Table, repr=False)
 
     @property
     def parameters(self) -> dict[str, NDArray]:
@@ -784,6 +814,14 @@ class ComponentsBatch(_Sets):
         """What the status of data set i means."""
         return self[i].message
 
+    def _tried(self):
+        """By number of components that was tried: its data set, and the columns of `selection`."""
+        each = [fit.selection for fit in self.fits]
+        sets = np.repeat(np.arange(len(each)), [len(one["status"]) for one in each])
+        names = ("n_components", "criterion", "status", "chosen")
+        joined = {name: np.concatenate([one[name] for one in each] or [np.empty(0)]) for name in names}
+        return sets, selection_of(*joined.values())
+
 
 _NUMBERS = {f.name: f.type for f in dataclasses.fields(ComponentsFit) if f.type in ("bool", "int", "float")}
 
@@ -806,6 +844,8 @@ class MixtureBatch(_Pickled, _Sets, _Components):
         Component k of quantity q (weights, centres, params) is row ``q * width + k``, width the largest number of components.
     criteria_ : numpy.ndarray, shape (D, number of candidates)
         The criterion for every number of components that was tried.
+    statuses_ : numpy.ndarray of int8, shape (D, number of candidates)
+        The statuses of these fits; `selection` is a table of both, with what they mean.
     candidates : tuple of int
         The numbers of components that were tried.
     starts : dict
@@ -849,12 +889,25 @@ class MixtureBatch(_Pickled, _Sets, _Components):
     min_eig: NDArray
     criteria_: NDArray
     candidates: tuple
+    statuses_: NDArray
     notes: dict = dataclasses.field(repr=False)
     starts: dict = dataclasses.field(repr=False)
     keys: Keys | None = dataclasses.field(default=None, repr=False)
 
     def __len__(self) -> int:
         return self.status.size
+
+    @property
+    def n_free(self) -> NDArray:
+        """Numbers (D,) of free parameters."""
+        return free_parameters(family_of(self.family), self.n_components)
+
+    def _tried(self):
+        """By number of components that was tried: its data set, and the columns of `selection`."""
+        D, C = self.criteria_.shape
+        number = np.tile(self.candidates, D)
+        columns = selection_of(number, self.criteria_.ravel(), self.statuses_.ravel(), number == np.repeat(self.n_components, C))
+        return np.repeat(np.arange(D), C), columns
 
     def message(self, i: int) -> str:
         """What the status of data set i means."""
@@ -879,6 +932,9 @@ class MixtureBatch(_Pickled, _Sets, _Components):
                 values["message"] = self.message(i)
             elif field.name == "se":
                 values["se"] = {name: s[i, :K] for name, s in self.se.items()}
+            elif field.name == "selection":
+                numbers = np.array(self.candidates)
+                values["selection"] = selection_of(numbers, self.criteria_[i], self.statuses_[i], numbers == K)
             elif field.name == "cov":
                 width = self.weights.shape[1]
                 rows = np.concatenate([q * width + np.arange(K) for q in range(self.cov.shape[1] // width)] or [np.arange(0)])

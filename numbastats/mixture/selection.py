@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from numbastats._core.status import CONVERGED, Status
+from numbastats._core.status import CONVERGED, FITTED, Status
 from numbastats.mixture.density import scores
 from numbastats.mixture.information import reordered
 from numbastats.mixture.kernels import on_host
@@ -15,6 +15,7 @@ from numbastats.mixture.units import prior_units
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
+_NO_FIT = {Status.COLLAPSED: "every start collapsed", Status.TOO_FEW: "too few distinct values"}
 NARROW = 0.015  # by default, of the spread of the data
 NUMBERS = ("loglik", "objective", "decrement", "min_eig", "runner_up", "gap")  # of a fit, doubles
 COUNTS = ("n_iter", "n_passes", "hits", "n_singular", "n_climbed", "n_starts")
@@ -40,6 +41,7 @@ class Result:
     keeps: np.ndarray  # whether it is admissible
     hess: np.ndarray
     gap: np.ndarray
+    short: np.ndarray  # whether one component less is likelier than all that is certified and admissible
     starts: tuple | None = None
 
 
@@ -48,7 +50,8 @@ def _none(D, K, n, rows):
     numbers = {name: np.full(D, np.nan) for name in NUMBERS}
     counts = {name: np.zeros(D, np.int64) for name in COUNTS}
     par, hess = np.full((D, rows, K), np.nan), np.full((D, n, n), np.nan)
-    return Result(par=par, status=np.full(D, Status.COLLAPSED, np.int8), keeps=np.zeros(D, bool), hess=hess, **numbers, **counts)
+    keeps, short = np.zeros((2, D), bool)
+    return Result(par=par, status=np.full(D, Status.COLLAPSED, np.int8), keeps=keeps, hess=hess, short=short, **numbers, **counts)
 
 
 def best_few(ll, par, usable, top):
@@ -148,6 +151,31 @@ def merged(r, again):
     return better & np.isfinite(again.objective)
 
 
+def passed_over(fits, pick, criterion):
+    """What a choice among numbers of components has passed over, in words, and whether that makes it doubtful.
+
+    `fits` are (number, status, value of the criterion, whether fewer components are likelier). It is doubtful where a fit of a
+    better criterion is not admissible, or there is none; not where the values are too few for more components.
+    """
+    _, own, best, _ = fits[pick]
+    passed, doubtful = [], False
+    for K, status, value, short in fits:
+        if value < best:
+            why, doubtful = f"{criterion} lower by {best - value:.4g}", True
+        elif short:
+            why = "less likely than fewer components where certified"
+        elif status in _NO_FIT and own != status:
+            why, doubtful = _NO_FIT[status], doubtful or status == Status.COLLAPSED
+        else:
+            continue
+        passed.append(f"{K} (status {status}, {why})")
+    if passed:
+        return f"numbers of components passed over: {', '.join(passed)}", doubtful
+    if own in FITTED and own != Status.OK:
+        return "no number of components has an admissible certified fit of as good a criterion", True
+    return "", False
+
+
 def admissible(p, owner, points, options):
     """Which of the points (M, rows, K) have no component that is too narrow or too small."""
     info, K = p.info[owner], points.shape[2]
@@ -155,7 +183,7 @@ def admissible(p, owner, points, options):
     if K > 1:  # one component has all observations
         keeps &= (points[:, 0, :] * info["mass"][:, None] >= options.min_count).all(axis=1)
     least = NARROW if options.min_sd_ratio is None else options.min_sd_ratio
-    narrow = ~(_sd(points, p.family) >= least * info["spread"][:, None])
+    narrow = ~(sd_of(points, p.family) >= least * info["spread"][:, None])
     for i in np.flatnonzero(narrow.any(axis=1) & keeps):
         keeps[i] = options.min_sd_ratio is None and bool(_beyond_chance(points[i], info[i], p.family)[narrow[i]].all())
     return keeps
@@ -177,7 +205,7 @@ def _beyond_chance(par, info, family):
         for j, centre in enumerate(par[1]):
             on_host.set_coefficients(P, np.ascontiguousarray(par), family.base, float(family.shape), centre)
             r[j] = 1.0 / np.exp(P[0] - P[0, j]).sum()
-    return beyond_chance(r, par[0] * info["mass"], _sd(par, family), info["spread"])
+    return beyond_chance(r, par[0] * info["mass"], sd_of(par, family), info["spread"])
 
 
 def beyond_chance(r, count, sd, spread):
@@ -188,7 +216,7 @@ def beyond_chance(r, count, sd, spread):
         return (r > 0.5) & (evidence > np.log(spread / sd) + 10.0)
 
 
-def _sd(par, family):
+def sd_of(par, family):
     """Standard deviation of each component on the scaled y."""
     m, v = par[..., 1, :], par[..., 2, :]
     with np.errstate(invalid="ignore", over="ignore"):

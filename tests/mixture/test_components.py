@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import typing
 
@@ -173,6 +174,83 @@ def test_fixed_weights(overlapping):
     np.testing.assert_allclose(mirrored.parameters["loc"][::-1], found.parameters["loc"], rtol=1e-5)
     halves = mixture.fit(x, 2, family="normal", equal=("scale", "weights"), rng=0)
     assert halves.n_free == 3 and halves.weights.tolist() == [0.5, 0.5] and halves.status == 0
+
+
+def spaced(sizes, gap, width=3.0):
+    """Clusters of evenly spaced values, `gap` apart."""
+    each = enumerate(zip(sizes, np.broadcast_to(gap, len(sizes)), strict=True))
+    return np.concatenate([j * g + (np.arange(m) - (m - 1) / 2) / m * width for j, (m, g) in each])
+
+
+@pytest.mark.parametrize("K", [4, 5, 7])
+def test_fixed_weights_find_their_clusters(K):
+    """Of four clusters they went to the wrong ones, by 3 to 10 of the log-likelihood, and that depended on their order."""
+    x = spaced(10 * np.arange(K, 0, -1), 10.0)
+    weights = np.arange(K, 0, -1) / np.arange(1, K + 1).sum()
+    truth = mixture.fit(x, K, family="normal", rng=0)  # far apart: the free weights are those that are fixed
+    for order in (np.arange(K), np.arange(K)[::-1], np.random.default_rng(K).permutation(K)):
+        found = mixture.fit(x, K, family="normal", fixed_weights=weights[order], rng=0)
+        assert found.status == 0 and found.loglik == pytest.approx(truth.loglik, abs=1e-3)
+        np.testing.assert_allclose(found.parameters["loc"], 10.0 * order, atol=1e-3)
+        np.testing.assert_allclose(found.weights, weights[order], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("family", "fixed"), [("gamma", {"loc": 0.0}), ("logistic", {}), ("student_t", {"df": 5.0})])
+def test_fixed_weights_of_other_families_and_data_sets(family, fixed):
+    """In both orders, also with equal scales; two overlapping components and one apart."""
+    rng = np.random.default_rng(5)
+    sets = [np.abs(rng.normal(np.repeat([4.0, 9.0, 30.0], [10, 60, 40]), 1.5)) + 0.5]
+    options = dict(family=(family, fixed), rng=0, workers=1)
+    given = [0.1, 0.6, 0.3], [0.6, 0.3, 0.1]
+    for equal in (None, "scale"):
+        one, two = (mixture.fit_many(sets, 3, fixed_weights=w, equal=equal, **options) for w in given)
+        assert (one.status == 0).all() and (two.status == 0).all()
+        np.testing.assert_allclose(one.loglik, two.loglik, atol=1e-6)
+        np.testing.assert_allclose(one.parameters["scale"][:, [1, 2, 0]], two.parameters["scale"], rtol=1e-4)
+        means = np.array([fit.component_means() for fit in one])
+        np.testing.assert_allclose(means, [[4.0, 9.0, 30.0]], atol=1.5)
+
+
+def test_fixed_weights_against_all_assignments():
+    """Overlapping normal components: none of the climbs from the true parameters, in whatever order, is higher."""
+    rng = np.random.default_rng(11)
+    weights = np.array([0.45, 0.3, 0.15, 0.1])
+    x = np.concatenate(
+        [rng.normal(m, 1.0, int(200 * w)) for m, w in zip((0.0, 3.0, 5.0, 9.0), (0.15, 0.45, 0.1, 0.3), strict=True)]
+    )
+    found = mixture.fit(x, 4, family="normal", fixed_weights=weights, rng=0)
+    best = -math.inf
+    for order in itertools.permutations((0.0, 3.0, 5.0, 9.0)):
+        m, s = np.array(order), np.ones(4)
+        for _ in range(300):
+            joint = weights * scipy.stats.norm.pdf(x[:, None], m, s)
+            r = joint / joint.sum(axis=1, keepdims=True)
+            m = (r * x[:, None]).sum(axis=0) / r.sum(axis=0)
+            s = np.sqrt((r * (x[:, None] - m) ** 2).sum(axis=0) / r.sum(axis=0))
+        narrow = s.min() < 0.015 * x.std()
+        best = best if narrow else max(best, np.log(joint.sum(axis=1)).sum())
+    assert found.status == 0 and found.loglik > best - 1e-6
+
+
+def test_a_choice_names_what_it_passed_over():
+    x = np.repeat([1.0, 2.0, 3.0], 500)
+    fit = mixture.fit(x, [1, 2, 3], family="logistic", rng=0)
+    assert fit.n_components == 1 and "passed over: 2 (status 4, too few distinct values), 3 (status 4" in fit.message
+    assert fit.selection["status"].tolist() == [0, 4, 4] and fit.selection["chosen"].tolist() == [True, False, False]
+    batch = mixture.fit_many([x, np.linspace(0.0, 9.0, 50)], [1, 2], family="logistic", rng=0)
+    assert batch.selection["data_set"].tolist() == [0, 0, 1, 1] and batch.selection["status"].tolist() == [0, 4, 0, 0]
+    assert batch.n_free.tolist() == [2, 2]
+
+
+def test_more_components_are_not_below_fewer_in_calls_of_their_own():
+    rng = np.random.default_rng(2)
+    sets = [np.round(3.0 * rng.normal(size=n), 1) for n in (12, 16, 25)] + [np.round(2.0 * rng.standard_t(2.0, 30), 1)]
+    best = np.full(len(sets), -math.inf)
+    for K in (1, 2, 3):
+        fits = mixture.fit_many(sets, K, family=("normal", {}), rng=0)
+        certified = np.where(fits.status == 0, fits.loglik, math.nan)
+        assert not (certified < best - 1e-6).any()
+        best = np.fmax(best, certified)
 
 
 def test_fixed_centres(overlapping):
