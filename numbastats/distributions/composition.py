@@ -167,9 +167,37 @@ class _Composed(Distribution):
     def _expectation(self, func, low, high, conditional):
         """`expect`, by integrals over the parts where these are the simpler ones."""
         if self._integral is None:
-            return super()._expectation(func, low, high, conditional)
+            return self._between_kinks(func, low, high, conditional)
         whole = (low, high) if conditional else (-math.inf, math.inf)
         return self._integral(func, low, high) / self._integral(np.ones_like, *whole)
+
+    def _between_kinks(self, func, low, high, conditional):
+        """`_expectation` by quantiles of its own: the rule for integrals of `protocol` takes a function that is smooth."""
+        kinks = self._kinks()
+        if not kinks:
+            return super()._expectation(func, low, high, conditional)
+        edges = np.sort(np.stack(np.broadcast_arrays(low, high, *(np.clip(kink, low, high) for kink in kinks))), axis=0)
+        total = super()._expectation(func, edges[:-1], edges[1:], False).sum(axis=0)
+        return total / super()._expectation(np.ones_like, low, high, False) if conditional else total
+
+    def _shortfall(self, p, upper):
+        tail = self.sf if upper else self.cdf
+        levels = [np.minimum(p, tail(kink)) for kink in self._kinks()]
+        levels = np.sort(np.stack(np.broadcast_arrays(np.zeros(p.shape), p, *levels)), axis=0)
+        return self._share("isf" if upper else "ppf", levels[:-1], np.diff(levels, axis=0), lambda x: x).sum(axis=0) / p
+
+    def _places(self):
+        """Where its parts may make the density not smooth, in units of x."""
+        return _places_of(self.params.distribution)
+
+    def _kinks(self):
+        """Where the density is not smooth inside of the support, each a number or an array of the batch."""
+        low, high = self.support()
+        found = {np.asarray(k).tobytes(): k for k in self._places() if np.any(np.less(low, k) & np.less(k, high))}
+        return list(found.values())  # each once
+
+    def _kink(self):
+        return next((kink for kink in self._kinks() if np.isinf(self.pdf(kink)).any()), None)  # a table is anchored at a pole
 
     def mean(self) -> Any:
         """Mean, by integration where the parts do not give it."""
@@ -231,6 +259,14 @@ def _scipy_class(d):
 
 def _scipy_instance(d):
     return _scipy_class(d)()
+
+
+def _places_of(part):
+    """Where the density of a part is not smooth inside of its support."""
+    if isinstance(part, _Composed):
+        return part._kinks()
+    kink = part._kink()
+    return [] if kink is None else [kink]
 
 
 class _Where(dict):
@@ -330,9 +366,8 @@ class _Transformed(_OfOne):
             return at(maps.DIVIDED, value, self._unit(x, at))
         return at(maps.REDUCED, value, self._log_unit(x, z, at)) if name == "logpdf" else value
 
-    def _kink(self):
-        kink = self.params.distribution._kink()
-        return None if kink is None else self._forward(kink, _Where())
+    def _places(self):
+        return [self._forward(place, _Where()) for place in super()._places()]
 
     def _draws(self, shape, options):
         return _drawn(
@@ -466,6 +501,10 @@ class _Abs(_OfOne):
         outside = at(maps.LOG_SUM, ends[0][0], 0.0, ends[1][1])
         inside = _log_mass(base, back, x, *ends, at)
         return at(maps.LOG_TAIL, *((inside, outside) if name == "logcdf" else (outside, inside)))
+
+    def _places(self):
+        base = self.params.distribution
+        return [np.abs(place) for place in (*_places_of(base), *base.support())]  # at an end the mirrored density begins
 
     def _integral(self, func, lb, ub):
         base, low = self.params.distribution, np.maximum(lb, 0.0)
@@ -610,17 +649,12 @@ class _Truncated(_Composed):
 
     def _expectation(self, func, low, high, conditional):
         if np.any(np.less(self._log_mass, _UNDERFLOW)):  # by quantiles of its own
-            return Distribution._expectation(self, func, low, high, conditional)
+            return self._between_kinks(func, low, high, conditional)
         return super()._expectation(func, low, high, conditional)
 
     def _integral(self, func, lb, ub):
         base, low, high = self._arguments()
         return base.expect(func, lb=np.maximum(lb, low), ub=np.minimum(ub, high))
-
-    def _kink(self):
-        kink = self.params.distribution._kink()
-        inside = kink is not None and np.all(np.less(self.params.lb, kink) & np.less(kink, self.params.ub))
-        return kink if inside else None
 
 
 # -- order statistics -----------------------------------------------------------------------------------------------
@@ -843,6 +877,9 @@ class Mixture(_Composed):
                 moments += [part.skewness() * var**1.5, (part.kurtosis() + 3.0) * var**2]
             total = total + weight * sum(math.comb(power, k) * moments[k] * d ** (power - k) for k in range(power + 1))
         return total
+
+    def _places(self):
+        return [place for part, _ in self._parts() for place in (*_places_of(part), *part.support())]
 
     def _integral(self, func, lb, ub):
         return sum(weight * part.expect(func, lb=lb, ub=ub) for part, weight in self._parts())

@@ -186,6 +186,58 @@ def test_draws_and_table(d):
     np.testing.assert_allclose(d.expect(np.tanh), integral, rtol=1e-7, atol=1e-9)
 
 
+PART = (0.4, 1.7)
+PIECES = {  # with the places where the density is not smooth
+    "order_statistic(TWO, r=2, n=3)": [0.0],
+    "exp(-order_statistic(TWO, r=2, n=3))": [1.0],
+    "exp(0.5 * Mixture([Normal(), Uniform(1.0, 1.0)]))": np.exp([0.5, 1.0]),
+    "order_statistic(-2.0 * Mixture([Laplace(-1.0), Uniform(1.0, 1.0)]) + 1.0, r=3, n=4)": [3.0, -1.0, -3.0],
+    "log(order_statistic(truncate(Mixture([Normal(), Uniform(1.0, 1.0)]), lb=0.0), r=1, n=3))": np.log([1.0, 2.0]),
+    "abs(Uniform(-1.0, 3.0))": [1.0],
+}
+
+
+@pytest.mark.parametrize(("d", "places"), PIECES.items(), indirect=["d"], ids=PIECES)
+def test_integrals_between_kinks(d, places):
+    """By Gauss and Legendre between quantiles and kinks: relative errors of 1e-13; without the kinks 1e-6, with warnings."""
+    levels = np.logspace(-17, -0.5, 40)
+    cuts = np.unique([*d.ppf(levels), *d.isf(levels), *places, d.ppf(0.3), *PART])
+    nodes, weights = np.polynomial.legendre.leggauss(30)
+    half = np.diff(cuts)[:, None] / 2.0
+    x = cuts[:-1, None] + half * (nodes + 1.0)
+    mass = d.pdf(x) * half * weights
+
+    def over(f, low=-np.inf, high=np.inf):
+        return np.sum(np.where((x > low) & (x < high), f(x) * mass, 0.0))
+
+    mean = over(lambda x: x)
+    assert d.mean() == pytest.approx(mean, rel=1e-11) and d.var() == pytest.approx(over(lambda x: (x - mean) ** 2), rel=1e-9)
+    part = dict(lb=PART[0], ub=PART[1])
+    assert d.expect(np.tanh, **part) == pytest.approx(over(np.tanh, *PART), rel=1e-11)
+    share = over(np.ones_like, *PART)
+    assert d.expect(np.tanh, **part, conditional=True) == pytest.approx(over(np.tanh, *PART) / share, rel=1e-11)
+    assert d.expected_shortfall(0.3) == pytest.approx(over(lambda x: x, high=d.ppf(0.3)) / 0.3, rel=1e-11)
+
+
+def test_integrals_between_the_kinks_of_a_batch():
+    """Each has places of its own, also out of the support of others."""
+    lb, ends = np.array([-1.0, 1.5]), np.array([1.0, 2.0])
+    batch = order_statistic(truncate(Mixture([Normal(), Uniform(ends[:, None], 1.0)]), lb=lb), r=2, n=3)
+    assert batch.batch_shape == (2, 2)
+    mean, short = batch.mean(), batch.expected_shortfall(np.array([0.1, 0.4]))
+    for i, j in np.ndindex(2, 2):
+        one = order_statistic(truncate(Mixture([Normal(), Uniform(ends[i], 1.0)]), lb=lb[j]), r=2, n=3)
+        assert mean[i, j] == pytest.approx(one.mean(), rel=1e-13)
+        assert short[i, j] == pytest.approx(one.expected_shortfall([0.1, 0.4][j]), rel=1e-13)
+
+
+@pytest.mark.parametrize("d", ["exp(5.0 * Laplace())", "truncate(VarianceGamma(0.3, 1.0, 0.0), lb=-1.0, ub=2.0)"], indirect=True)
+def test_tables_of_kinks_and_poles(d):
+    """At the end of the support, which has digits to spare, or at the pole."""
+    u = np.array([1e-9, 0.2, 0.5, 0.7, 0.999999])
+    np.testing.assert_allclose(d.table().ppf(u), d.ppf(u), rtol=1e-12)
+
+
 def test_tails_at_forty_digits():
     """mpmath; the deepest are beyond the doubles."""
     with mpmath.workdps(40):
