@@ -744,13 +744,13 @@ def invariance_of(name, each, seed):
 def times_of(name, _each, seed, repeats=5):
     """CPU seconds of a call, of 2000 series of 50 values and 20 of 20,000, of slow families a tenth: medians of five."""
     way, row = WAYS[name], {}
-    few = 10 if way.family in SLOW else 1
+    few = 10 if way.family in (*SLOW, *HYPERBOLIC) else 1
     for word, (count, n) in {"many": (2000 // few, 50), "long": (20 // few, 20_000)}.items():
         rng = np.random.default_rng([6, seed, zlib.crc32(name.encode()), n])
         x = np.stack([_in_support(rng.gamma(2.0, 1.0, n), way, "", np.random.default_rng(i % 8)) for i in range(count)])
         fitted(x[:2], way)
         runs = []
-        while len(runs) < repeats and (len(runs) < 1 or sum(runs) < 20.0):
+        while len(runs) < repeats and (len(runs) < 1 or sum(runs) < 5.0):
             begun = time.process_time()
             fitted(x, way)
             runs.append(time.process_time() - begun)
