@@ -760,6 +760,17 @@ class ByItem(_Composed):
         low, high = (self._of_items(lambda d, _, i=i: d.support()[i]) for i in (0, 1))
         return self._batch(low), self._batch(high)
 
+    def _places(self):
+        return [place for part in self.params.distributions for place in _places_of(part)]
+
+    def _shortfall(self, p, upper):
+        index, found = np.broadcast_to(self.params.index, p.shape), np.full(p.shape, math.nan)
+        for i, part in enumerate(self.params.distributions):
+            mine = index == i
+            if mine.any():
+                found[mine] = part._selected(mine).expected_shortfall(p[mine], upper=upper)
+        return found
+
     def _integral(self, func, lb, ub):
         ends = [np.broadcast_to(end, self.batch_shape) for end in (lb, ub)]
         return self._of_items(lambda d, mine: d.expect(func, lb=ends[0][mine], ub=ends[1][mine]))

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import math
 
+from numbastats._core.endings import BOUND, NOT_FINITE, OK, POLE
 from numbastats._core.kernel import array_function, device_function
-from numbastats._core.status import BOUND, NOT_FINITE, OK, POLE
 from numbastats.distributions.kernels.fits import LOGLIK, MASS, PASSES, by_equations, sort
 from numbastats.scalar import elementary as el
 from numbastats.scalar import mixture as fam
