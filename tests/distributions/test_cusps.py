@@ -47,7 +47,7 @@ def floors(x):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_beside_all_values_and_a_grid_of_beta(kind):
-    """Of 12 sets; of 5,500 of all kinds none is below the grid's best, and none without a maximum where that has one."""
+    """Of 12 sets; of 7,500 of all kinds none is below the grid's best, and none without a maximum where that has one."""
     rng = np.random.default_rng(KINDS.index(kind))
     sets = [sample(rng, kind, int(n)) for n in rng.choice([6, 10, 15, 20, 30, 40], 12)]
     found = fit_many(sets, FAMILY)

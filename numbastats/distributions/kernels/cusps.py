@@ -48,6 +48,7 @@ _FEW = 200  # distinct values, of which the profile may have several maxima betw
 _CUBE_ROOT = 1.259921049894873  # of 2
 _SHORT = 1e-280  # of a distance, whose logarithm is finite
 _MOST = 1000  # values of which each is searched
+_SMALL = 1e-150  # scale below which its square leaves the doubles, and there are no standard errors
 _SMOOTH = 1.5  # beta up to which second derivatives by loc have no variance
 _BETWEEN, _BETWEEN_FIXED = 0.03, 0.3  # what a maximum by beta between two nodes may add for each value, or at a given scale
 _NEXT = 1.0 + 1.0 / 128.0  # of beta, where loc is between two medians as just above 1: the slope is not that at either
@@ -488,12 +489,12 @@ def _fit_generalized_normal(x, w, weighted, least, most, fixed, params, info, nu
         place = loc
     else:
         place, count, b = loc, 0, math.nan
-    passes += count
+    numbers[PASSES] = passes + count
     found, at = (b, place) if b == b else (found, at)
     if given:
         at = edge_at if moves and beta < 1.0 else loc
         if moves and beta > 1.0:
-            at, passes, _f, _unit, _s = _centred(x, w, mass, beta, loc, log_scale, 1e-11)
+            at, numbers[PASSES], _f, _unit, _s = _centred(x, w, mass, beta, loc, log_scale, 1e-11)
     elif max(best, uniform) < max(top, mass * edge):
         pole = _rises_to_pole(x, w, mass, edge_at, log_scale)
         if not pole:
@@ -508,11 +509,10 @@ def _fit_generalized_normal(x, w, weighted, least, most, fixed, params, info, nu
     params[0], params[1], params[2] = found, at, fixed[2]
     if log_scale != log_scale:
         params[2] = unit * math.exp((math.log(found) + math.log(s[0] / mass)) / found)
-    numbers[LOGLIK], numbers[PASSES] = mass * f[0], passes
-    if not params[2] > 0.0:
-        return BOUND
-    _information(x, w, mass, params, info)
-    return status
+    numbers[LOGLIK] = mass * f[0]
+    if params[2] > _SMALL and params[2] < 1.0 / _SMALL:
+        _information(x, w, mass, params, info)
+    return status if params[2] > 0.0 else BOUND
 
 
 FIT_GENERALIZED_NORMAL = by_equations("fit_generalized_normal", _fit_generalized_normal, -math.inf)
