@@ -529,12 +529,12 @@ def _best_start(data, about, last, work):
 def _released(rules, held, aim):
     """Keeps what is fixed as an aim, and frees it; whether that leaves a path: one of three parameters at least that is fixed.
 
-    The end of a support stays where it is.
+    The ends of a support stay where they are.
     """
     copy(held, aim)
-    first, fixed, free = rules.shapes if rules.begins == 0.0 else -1, 0, 0
+    fixed, free = 0, 0
     for i in range(rules.shapes + 2):
-        if i != first:
+        if not (i == rules.shapes and rules.begins == 0.0) and not (i == rules.shapes + 1 and rules.ends == 1.0):
             fixed, free = fixed + (held[i] == held[i]), free + (held[i] != held[i])
             held[i] = math.nan
     found = fixed > 0 and free > 0 and fixed + free > 2 and rules.starts > 1
