@@ -723,6 +723,7 @@ class _Plan(NamedTuple):
     ]  # of those that are fixed, NaN for free ones; of the likelihood's kernel with the truncation after them
     by_likelihood: bool
     intervals: bool = False
+    least: int = 0  # number of values that a series must have, if not one more than parameters
 
     @property
     def free(self):
@@ -935,7 +936,7 @@ def _in_kernel(plan, share, device, workers, s, start=None):
         x, off = s.x.copy(), s.off
         w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
     code = INTERVALS if plan.intervals else EXACT
-    first = (code, x, w, s.w is not None, share, max(2, plan.free + 1), plan.values, off)
+    first = (code, x, w, s.w is not None, share, plan.least or max(2, plan.free + 1), plan.values, off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)
     launch(
@@ -1026,7 +1027,7 @@ def _with_more_zeros(plan, share, device, workers, s, start=None):
     probability of these zeros is 0.
     """
     params, info, numbers, status = _in_kernel(plan, False, device, workers, s, start)
-    above = plan._replace(values=np.r_[plan.values[:-2], 1.0, math.inf])
+    above = plan._replace(values=np.r_[plan.values[:-2], 1.0, math.inf], least=1)
     others = s._replace(x=np.where(s.x == 0.0, math.nan, s.x))
     rest = _in_kernel(above, False, device, workers, others, start)
     n, rest_n = numbers[:, k.MASS], rest[2][:, k.MASS]

@@ -409,6 +409,43 @@ def test_ends_depend_on_neither_order_nor_unit(family):
     assert not fit_or_warn(x, "lomax").status == 0
 
 
+def test_intervals_without_length_are_values():
+    """The fit of censored=(x, x) is that of x, whose families have equations of their own."""
+    x = np.array([1.657, -0.518, -0.419, 2.512, -0.570])
+    assert fit(None, "student_t", censored=(x, x)).loglik == pytest.approx(fit(x, "student_t").loglik, abs=1e-9)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y = rng.standard_t(3, int(rng.integers(5, 20)))
+        for family in ("student_t", "normal", "gamma", "lognormal", "weibull", "inverse_gaussian", "beta"):
+            x = y if family in ("student_t", "normal") else np.exp(y) if family != "beta" else 1.0 / (1.0 + np.exp(y))
+            found, same = fit_or_warn(x, family), fit_or_warn(None, family, censored=(x, x))
+            assert same.status == found.status and same.loglik == pytest.approx(found.loglik, abs=1e-6), (seed, family)
+
+
+def test_asymmetric_laplace_at_its_ends():
+    """The supremum may be the limit at the least or the largest value, an exponential distribution."""
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 20.0])
+    for y, kappa in ((x, 0.0), (1e8 * x, 0.0), (-x, inf)):
+        found, mean = fit_or_warn(y, "asymmetric_laplace"), np.mean(np.abs(y - y[0]))
+        assert found.status == 3 and found.params["kappa"] == kappa and found.params["loc"] == y[0]
+        assert found.loglik == pytest.approx(-x.size * (1.0 + math.log(mean)), rel=1e-12)
+    for seed in range(20):
+        x = np.random.default_rng(seed).laplace(size=30) + np.random.default_rng(seed + 1).exponential(size=30)
+        found = fit_or_warn(x, "asymmetric_laplace")
+        ends = -x.size * (1.0 + np.log([np.mean(x - x.min()), np.mean(x.max() - x)]))
+        assert found.loglik >= ends.max() - 1e-9 and (found.converged or found.loglik == pytest.approx(ends.max(), rel=1e-12))
+
+
+def test_generalized_gamma_nearly_lognormal():
+    """A maximum at a large shape, where the scale has nothing of the size of the data."""
+    truth = distributions.GeneralizedGamma(16.0, 0.1)
+    x = truth.ppf((np.arange(400) + 0.5) / 400)
+    x /= np.median(x)
+    found = fit(x, "generalized_gamma")
+    assert found.params["a"] == pytest.approx(16.0, rel=0.1) and found.params["scale"] < 1e-10
+    assert found.loglik > fit(x, "lognormal").loglik
+
+
 def test_contained_families_are_not_likelier():
     for seed in range(10):
         x = draws("gpd", 60, seed)

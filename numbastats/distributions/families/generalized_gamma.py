@@ -112,11 +112,18 @@ def score(z, c):
 
 @device_function
 def guess(attempt, mean, sd, low, middle, high):
-    """As a Weibull, a gamma or nearly a lognormal distribution."""
-    weibull, shape = pow(mean / sd, 1.086), mean * mean / (sd * sd)
+    """As a gamma or a Weibull distribution, and by the quartiles, nearly lognormal twice, or nearly a power function."""
+    weibull, spread = pow(mean / sd, 1.086), log(high / low) if high > low else sd / mean
     if attempt == 0:
-        return shape, 1.0, 0.0, sd * sd / mean
-    return (1.0, weibull, 0.0, 1.1 * mean) if attempt == 1 else (4.0, 0.5 * weibull, 0.0, middle * exp(-2.6 / weibull))
+        return mean * mean / (sd * sd), 1.0, 0.0, sd * sd / mean
+    if attempt == 1:
+        return 1.0, weibull, 0.0, 1.1 * mean
+    if attempt == 4:
+        power = 1.0986 / spread
+        return 0.05, 20.0 * power, 0.0, high * exp(0.2877 / power)
+    a = 6.0 if attempt == 2 else 100.0
+    c = 1.349 / (spread * math.sqrt(a))
+    return a, c, 0.0, middle * exp(-log(a - 0.3333) / c)
 
 
 def _near_lognormal(t, sigma, loc, scale):
@@ -171,7 +178,7 @@ class GeneralizedGamma(ByRawMoments, Distribution):
     )
 
     _kernels = Points("generalized_gamma", __name__, shapes=2, cost={k: v + 20.0 for k, v in gamma.Gamma._kernels.cost.items()})
-    _likelihood = Likelihood("generalized_gamma", _kernels, ("a", "c", "scale"), shapes=2, starts=3)
+    _likelihood = Likelihood("generalized_gamma", _kernels, ("a", "c", "scale"), shapes=2, starts=5)
 
     def __init__(self, a: ArrayLike, c: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(a=a, c=c, loc=loc, scale=scale)

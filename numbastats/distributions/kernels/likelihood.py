@@ -57,11 +57,12 @@ EXACT, INTERVALS = 0, 1  # what a series is: values; or lower ends, upper ends a
 _STEP, _CENTRAL, _BY_SHAPE = 1e-7, 3e-5, 1e-3  # of differences, in units of the coordinates
 _CURVED, _PRECISELY = 1e-6, 1e-8  # least curvature of a maximum for each value, by one-sided and central differences
 _NARROW = 3e-5  # intervals in units of the spread that are a density times their length, to its square; tails lose digits there
-_LEAST, _GREATEST = 1e-10, 1e10  # scales in units of the spread, beyond which there is no maximum
+_LEAST, _POSITIVE = 1e-10, 1e-100  # scales in units of the spread, below which, and over which above, there is no maximum
 _CERTAIN = 1e-6  # a value's share of the log-likelihood of intervals that is its supremum 0 but for rounding
 _INNER = 1e-6  # distance of a free end of the support from the least value, in units of the spread
 _MORE_ROWS = 6
-_MOST_PASSES = 120  # evaluations of one climb; on a curved ridge more of them gain little
+_MOST_PASSES, _MORE_PASSES = 70, 120  # evaluations of one climb, and of the last; on a curved ridge more of them gain little
+_MOST_CLIMBS = 3  # unless all starts are climbed from
 _STRIDE, _MOST_STEPS = 0.5, 32  # of fixed parameters on their way, in units of the coordinates, and their number
 _FREELY, _ON_PATH, _FROM_STARTS, _TO_THE_END, _ENDED = range(5)  # the climbs of a fit
 # whether the best of all starts is taken: never, where the scale is fixed, always if it is a maximum or a limit, or always
@@ -300,9 +301,11 @@ def _least(data, mass):
 
 @_function
 def _limit(data, p):
-    """The status where the scale has left the size of the data, at a value or beyond all; else 0."""
-    scale = p[data[4][1].shapes + 1]
-    return POLE if not scale > _LEAST else BOUND if not scale < _GREATEST else 0
+    """The status where the scale has left the size of the data, which values on a half line need not have; else 0."""
+    rules, scale = data[4][1], p[data[4][1].shapes + 1]
+    far = rules.begins == 0.0 and not _shifts(rules, data[1])
+    least = _POSITIVE if far else _LEAST
+    return 0 if least < scale < 1.0 / least else BOUND if far or scale > 1.0 else POLE
 
 
 @_function
@@ -518,12 +521,12 @@ def _best_start(data, about, last, work):
 def _released(rules, held, aim):
     """Keeps what is fixed as an aim, and frees it; whether that leaves a path: one of three parameters at least that is fixed.
 
-    The end of a support stays where it is.
+    The ends of a support stay where they are.
     """
     copy(held, aim)
-    first, fixed, free = rules.shapes if rules.begins == 0.0 else -1, 0, 0
+    fixed, free = 0, 0
     for i in range(rules.shapes + 2):
-        if i != first:
+        if not (i == rules.shapes and rules.begins == 0.0) and not (i == rules.shapes + 1 and rules.ends == 1.0):
             fixed, free = fixed + (held[i] == held[i]), free + (held[i] != held[i])
             held[i] = math.nan
     found = fixed > 0 and free > 0 and fixed + free > 2 and rules.starts > 1
@@ -586,7 +589,7 @@ def _best_climb(data, about, params, numbers, work):
                     p[i] = params[i] if i > n - 3 else min(max(params[i], rules.below[i]), rules.above[i])
             begin(held, work)
             _bounds(rules, least, held, work)
-        done, reached, passes = _climb(data, n, mass, 1e-6, _MOST_PASSES, work)
+        done, reached, passes = _climb(data, n, mass, 1e-6, _MORE_PASSES if phase == _TO_THE_END else _MOST_PASSES, work)
         numbers[PASSES] += passes
         if left == 0 and phase != _FREELY:
             done = _ended(rules, work, held, done)
@@ -605,7 +608,8 @@ def _best_climb(data, about, params, numbers, work):
                 left, last, phase = 0, math.inf, _FROM_STARTS
         elif phase == _FROM_STARTS:
             climbs += 1
-            if climbs == rules.starts or last == -math.inf or (status == OK and not more):
+            all_done = climbs == (rules.starts if more else min(rules.starts, _MOST_CLIMBS)) or last == -math.inf
+            if all_done or (status == OK and not more):
                 phase = _TO_THE_END if status == NO_CONVERGENCE and best > -math.inf else _ENDED
         else:
             phase = _ENDED
