@@ -429,7 +429,7 @@ def _weighed(model, states):
     design = model.design
     model = Model(design, *_cells(model.x, model.w), model.workers)
     state = model.state(np.tile(design.weights, (len(states), 1)), _joined(states).thetas)
-    return _short_runs(model, state, ((2, 5 * _KEPT), (8, _KEPT), (30, _CLIMBED)))
+    return _short_runs(model, state, ((2, 5 * _KEPT), (8, _KEPT), (25, _CLIMBED + 2)))
 
 
 def _assignments(design, state):
@@ -751,8 +751,8 @@ def _fitted(x, w, dropped, job, K, index, fewer, refused):
     best, before = max(climbs, key=_rank), None
     while o.fixed_weights is not None and best is not before:  # as long as an exchange of two weights rises
         before = best
-        orders = _exchanges(design)
-        swapped = [State(best.state.weights, [best.state.thetas[k] for k in order], best.state.logs) for order in orders]
+        top = [one.state for one in sorted(climbs, key=_rank)[-_CLIMBED:]]
+        swapped = [State(s.weights, [s.thetas[k] for k in order], s.logs) for s in top for order in _exchanges(design)]
         climbs += _climbs(model, _weighed(model, swapped)[0] if swapped else [], o)
         best = max([best, *(one for one in climbs if one.loglik > best.loglik + _slack(best.loglik))], key=_rank)
     short = best.certified and best.keeps and best.loglik < fewer.floor
