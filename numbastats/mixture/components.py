@@ -377,7 +377,9 @@ def starts(design, x, w, workers, count, rng, given=()):
     Random starts, and mixtures that are `given`, which need no ranking.
     """
     model = Model(design, *_cells(x, w), workers)
-    return _short_runs(model, model.maximisation(_drawn(model, count, rng)), ((8, _RANKED), (25, _CLIMBED)), given)
+    more = 1 if design.places.size < 2 or design.weights is None else 3  # which weight is whose has no other starts
+    course = (8, _RANKED * more), (25, _CLIMBED + more - 1)
+    return _short_runs(model, model.maximisation(_drawn(model, count, rng)), course, given)
 
 
 def _short_runs(model, state, course, given=()):
@@ -731,7 +733,7 @@ def _fitted(x, w, dropped, job, K, index, fewer, refused):
     o, found, rng = job.o, x[np.isfinite(x)], np.random.default_rng([job.key, K, index])
     design = design_of(job.family, K, found, o.equal, o.fixed_weights)
     refused = refused or _refusal(x, design)
-    count = 1 if K == 1 else o.n_init or _STARTS
+    count = 1 if K == 1 else o.n_init or _STARTS * (1 if design.weights is None else 4)
     head = dict(family=job.family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
     if refused:
         return _nothing(*refused, design, head), Fewer([], [], -math.inf)
