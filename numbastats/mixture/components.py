@@ -16,10 +16,11 @@ from numbastats._core.information import carried, inverse, placed, standard_erro
 from numbastats._core.parallel import mapped
 from numbastats._core.random import normalise_rng
 from numbastats._core.status import CONVERGED, Status
+from numbastats.distributions import Distribution
 from numbastats.mixture.arguments import ADMISSIBLE, CHAIN, SHORT, fit_options, in_words, numbers_of_components, threads_or_pool
 from numbastats.mixture.constraints import design_of, names_weights
 from numbastats.mixture.families import names_each
-from numbastats.mixture.results import ComponentsFit, selection_of
+from numbastats.mixture.results import ComponentsFit, limits_in_words, selection_of
 from numbastats.mixture.selection import NARROW, beyond_chance, passed_over
 
 FEWEST = 1e-8  # eigenvalue of a certificate, in units of the complete data's information
@@ -38,6 +39,7 @@ _STILL = (
     "EM stands still, but this is no certified maximum: a redundant component, parameters at their limits, or a density without "
     "second derivatives, as the Laplace distribution's"
 )
+_EXTREME = 1e-4  # or its reciprocal: parameters in units of the data that may be on the way to a limit
 _COLLAPSED = 1e-6  # of the spread: standard deviation of a component on too few values
 
 
@@ -377,7 +379,9 @@ def starts(design, x, w, workers, count, rng, given=()):
     Random starts, and mixtures that are `given`, which need no ranking.
     """
     model = Model(design, *_cells(x, w), workers)
-    return _short_runs(model, model.maximisation(_drawn(model, count, rng)), ((8, _RANKED), (25, _CLIMBED)), given)
+    more = 1 if design.places.size < 2 or design.weights is None else 3  # which weight is whose has no other starts
+    course = (8, _RANKED * more), (25, _CLIMBED + more - 1)
+    return _short_runs(model, model.maximisation(_drawn(model, count, rng)), course, given)
 
 
 def _short_runs(model, state, course, given=()):
@@ -429,7 +433,7 @@ def _weighed(model, states):
     design = model.design
     model = Model(design, *_cells(model.x, model.w), model.workers)
     state = model.state(np.tile(design.weights, (len(states), 1)), _joined(states).thetas)
-    return _short_runs(model, state, ((2, 5 * _KEPT), (8, _KEPT), (30, _CLIMBED)))
+    return _short_runs(model, state, ((2, 5 * _KEPT), (8, _KEPT), (25, _CLIMBED + 2)))
 
 
 def _assignments(design, state):
@@ -569,6 +573,66 @@ def _gains(model, state, k, theta, o):
     narrowest = (NARROW if o.min_sd_ratio is None else o.min_sd_ratio) * model.spread(np.ones((1, 1, model.x.size)))[2][0, 0]
     keeps = np.isfinite(own).all(axis=1) & (gain > 0.0) & (share < 1.0) & (count >= o.min_count) & (sd >= narrowest)
     return Gains(gain, share, own, theta).of(keeps)
+
+
+# -- limits of families ---------------------------------------------------------------------------------------------
+
+
+def _at_limits(model, state):
+    """By component the limit of its family at which it stands, "" where there is none, and the mixture with points next to these.
+
+    A component is at a limit where its parameters are extreme and no likelier than the fit of the limit to the same shares.
+    """
+    shares, words, thetas = model.expectation(state)[0][0] * model.w, [""] * len(model.parts), list(state.thetas)
+    spread = float(model.spread(np.ones((1, 1, model.x.size)))[2][0, 0])
+    for k, part in enumerate(model.parts):
+        if k not in model.bound and _is_extreme(part, thetas[k], spread):
+            mass = np.where(shares[k] > _NOTHING, shares[k], 0.0)
+            words[k], thetas[k] = _limit_of(part, thetas[k], model.x, mass, model.workers)
+    return tuple(words), state if not any(words) else model.state(state.weights, thetas)
+
+
+def _is_extreme(part, theta, spread):
+    """Whether a free parameter is far from all that data of this spread have."""
+    for name, positive in zip(part.free, part.positive, strict=True):
+        size = abs(float(theta[name][0])) / (spread if name in ("loc", "scale") else 1.0)
+        if size > 1.0 / _EXTREME or (positive and size < _EXTREME):
+            return True
+    return False
+
+
+def _limit_of(part, theta, x, mass, workers):
+    """The word of the limit at which a component stands, "" for none, and parameters whose likelihood is that of the limit."""
+
+    def value(d, x=x):
+        logs = np.asarray(d.logpdf(x), np.float64)
+        return float(np.where(mass > 0.0, mass * logs, 0.0).sum())
+
+    own, best = value(part.distribution({name: float(v[0]) for name, v in theta.items()})), ("", theta)
+    slack = max(1e-9, 1e-13 * abs(own))
+    for special in getattr(part.cls, "_contains", ()):
+        inner = Distribution._weighted_fits(special.family, {})
+        if not special.is_limit(inner.cls.names):
+            continue
+        carried = special.carried(inner.cls.names)
+        if not set(part.fixed) <= set(carried):
+            continue
+        given = {other: sign * part.fixed[name] for name, (other, sign) in carried.items() if name in part.fixed}
+        inner = Distribution._weighted_fits(special.family, given)
+        turned, order = (-x[::-1], slice(None, None, -1)) if special.mirrored else (x, slice(None))
+        found, there = inner(turned, np.ascontiguousarray(mass[order])[None], workers)
+        at = {name: float(v[0]) for name, v in found.items()}
+        reached = value(inner.distribution(at), -x if special.mirrored else x) if there[0] else -math.inf
+        if not reached >= own - slack:
+            continue
+        for t in 10.0 ** np.arange(4, 17):  # nearer and nearer, until rounding
+            near = {name: np.array([float(v)]) for name, v in special.at(t, at).items()}
+            with np.errstate(all="ignore"):
+                level = value(part.distribution({name: float(v[0]) for name, v in near.items()}))
+            if level >= reached - slack:
+                best, own = (special.family, near), max(own, reached)
+                break
+    return best
 
 
 # -- fits -------------------------------------------------------------------------------------------------------------
@@ -731,7 +795,7 @@ def _fitted(x, w, dropped, job, K, index, fewer, refused):
     o, found, rng = job.o, x[np.isfinite(x)], np.random.default_rng([job.key, K, index])
     design = design_of(job.family, K, found, o.equal, o.fixed_weights)
     refused = refused or _refusal(x, design)
-    count = 1 if K == 1 else o.n_init or _STARTS
+    count = 1 if K == 1 else o.n_init or _STARTS * (1 if design.weights is None else 4)
     head = dict(family=job.family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
     if refused:
         return _nothing(*refused, design, head), Fewer([], [], -math.inf)
@@ -751,8 +815,8 @@ def _fitted(x, w, dropped, job, K, index, fewer, refused):
     best, before = max(climbs, key=_rank), None
     while o.fixed_weights is not None and best is not before:  # as long as an exchange of two weights rises
         before = best
-        orders = _exchanges(design)
-        swapped = [State(best.state.weights, [best.state.thetas[k] for k in order], best.state.logs) for order in orders]
+        top = [one.state for one in sorted(climbs, key=_rank)[-_CLIMBED:]]
+        swapped = [State(s.weights, [s.thetas[k] for k in order], s.logs) for s in top for order in _exchanges(design)]
         climbs += _climbs(model, _weighed(model, swapped)[0] if swapped else [], o)
         best = max([best, *(one for one in climbs if one.loglik > best.loglik + _slack(best.loglik))], key=_rank)
     short = best.certified and best.keeps and best.loglik < fewer.floor
@@ -761,6 +825,10 @@ def _fitted(x, w, dropped, job, K, index, fewer, refused):
         reach = [one for one in climbs if one.loglik >= fewer.floor]
         best = max(reach, key=_rank) if reach else best._replace(certified=False)
         short = not (best.certified and best.keeps)
+    limits, state = _at_limits(model, best.state)
+    if any(limits):
+        best = best._replace(state=state, loglik=float(model.expectation(state)[1][0]))
+    head |= {"limits": limits}
     gap, more = insertions(model, best.state, o)
     fit = _result(model, climbs, best, o, head | {"gap": gap, "n_singular": lost}, short)
     floor = fit.loglik - 0.1 * _slack(fit.loglik) if fit.status == Status.OK else -math.inf
@@ -823,6 +891,8 @@ def _result(model, climbs, one, o, head, short):
         message += f"; the best of {head['n_starts']} starts, reached by {hits} of the {len(climbs)} that were climbed from"
     if short:
         message += f"; {SHORT}"
+    head["limits"] = tuple(head["limits"][k] for k in order)
+    message += limits_in_words(head["limits"])
     shares = model.expectation(one.state)[0][0]
     entropy = -float(np.sum(shares * np.log(np.maximum(shares, 1e-300)), axis=0) @ model.w)
     bic = model.design.free * math.log(model.mass) - 2.0 * one.loglik

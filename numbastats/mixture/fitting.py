@@ -377,9 +377,10 @@ def fit(
     **options
         As in `fit_many`: n_init, starts, init_params, which may have shape (R, 3, K), method, tol, max_iter, prior, min_sd_ratio,
         min_count, criterion, se, cov, precision, rng, device, workers, callback, progress, dataset_index. For distributions that
-        are no families of `fit_many`, and with constraints: n_init (16), tol, max_iter, min_sd_ratio, min_count, criterion, se,
-        rng, workers, and the constraints: `equal`, the names of parameters that all components share, as ``"scale"`` for equal
-        variances of normal ones, ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
+        are no families of `fit_many`, and with constraints: n_init (16, 64 with fixed or equal weights), tol, max_iter,
+        min_sd_ratio, min_count, criterion, se, rng, workers, and the constraints: `equal`, the names of parameters that all
+        components share, as ``"scale"`` for equal variances of normal ones, ``"weights"`` among them; and `fixed_weights`, (K,)
+        numbers above 0, divided by their sum.
 
     Returns
     -------

@@ -21,6 +21,7 @@ from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.density import largest
 from numbastats.mixture.families import family_of
+from numbastats.scalar import latent as lat
 
 if TYPE_CHECKING:
     from numbastats.distributions import Distribution
@@ -76,6 +77,23 @@ def selection_of(n_components, criterion, status, chosen) -> Table:
     numbers = np.asarray(n_components, np.int64), np.asarray(criterion, np.float64), np.asarray(status, np.int8)
     columns = dict(zip(("n_components", "criterion", "status"), numbers, strict=True))
     return Table(columns | {"meaning": words, "chosen": np.asarray(chosen, bool)})
+
+
+_LIMITS = {lat.NEGATIVE_BINOMIAL: "poisson", lat.STUDENT_T: "normal", lat.SKEW_NORMAL: "half_normal"}
+
+
+def limits_of(family, params):
+    """By component the limit of a family with passes of its own, "" where the component is at none."""
+    if not family.latent:
+        return ("",) * params.shape[-1]
+    last = np.abs(params[-1] if family.third else params)
+    return tuple(_LIMITS[family.code] if v >= 0.999 * lat.limit(family.code, 0.0) else "" for v in last)
+
+
+def limits_in_words(limits):
+    """The limits of components for a message."""
+    said = ", ".join(f"component {k} ({word.replace('_', '-')})" for k, word in enumerate(limits) if word)
+    return f"; at a limit of its family: {said}" if said else ""
 
 
 class _Sets(Result):
@@ -497,6 +515,9 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
         g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information: one minus
         the rate at which EM would converge. Status 0 needs more than 1e-8 and what the gradient, in these units, adds to that.
     n_free : int
+    limits : tuple of str
+        By component the limit of its family at which it stands, "" where it is at none: "poisson" of a negative binomial one,
+        "normal" of a Student t and "half_normal" of a skew-normal one.
     selection : Table
         A row for each number of components that was tried: "n_components", the "criterion", the "status" of that fit and its
         "meaning", and whether it was "chosen".
@@ -514,6 +535,11 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
     def n_free(self) -> int:
         """Number of free parameters."""
         return free_parameters(family_of(self.family), self.n_components)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """By component the limit of its family at which it stands, "" where it is at none."""
+        return limits_of(family_of(self.family), self.params)
 
     def _distribution(self):
         """The arguments of the functions of `mixture`."""
@@ -643,6 +669,9 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the smallest eigenvalue of -H in units of the complete data's information on each
         parameter, by squares of scores.
+    limits : tuple of str
+        By component the limit of its family at which it stands, "" where it is at none, as "exponential" of a Lomax one whose
+        shape and scale grow without end: its parameters are then next to the limit, with the same likelihood to 1e-9.
     selection : Table
         As of `MixtureFit`.
     """
@@ -650,6 +679,7 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
     components: tuple[Distribution, ...]
     icl: float
     n_free: int
+    limits: tuple[str, ...] = ()
     selection: Table = dataclasses.field(default_factory=Table, repr=False)
 
     @property
@@ -919,7 +949,8 @@ class MixtureBatch(_Pickled, _Sets, _Components):
         if status == Status.OK and self.n_starts[i] > 1:
             reached = f"reached by {self.hits[i]} of the {self.n_climbed[i]} that were climbed from"
             found = f"; the best of {self.n_starts[i]} starts, {reached}"
-        return in_words(status) + found + (f"; {self.notes[i]}" if i in self.notes else "")
+        limits = limits_of(family_of(self.family), self.params[i][..., : int(self.n_components[i])])
+        return in_words(status) + found + limits_in_words(limits) + (f"; {self.notes[i]}" if i in self.notes else "")
 
     def __getitem__(self, i: int) -> MixtureFit:
         i = index_of(i, len(self), self.keys)

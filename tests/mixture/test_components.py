@@ -253,6 +253,19 @@ def test_more_components_are_not_below_fewer_in_calls_of_their_own():
         best = np.fmax(best, certified)
 
 
+@pytest.mark.parametrize(("family", "limit"), [("lomax", "exponential"), (("student_t", {}), "normal")])
+def test_components_at_limits_of_their_family(family, limit):
+    """Of values whose tails are no heavier: the parameters are finite, and as likely as the limit itself."""
+    pytest.importorskip("numbastats.distributions.contains")
+    rng = np.random.default_rng(0)
+    x = rng.exponential(1.0, 300) if limit == "exponential" else np.clip(rng.normal(0.0, 1.0, 150), -1.5, 1.5)
+    one = mixture.fit(x, 1, family=family, rng=0)
+    plain = distributions.fit(x, limit)
+    assert one.limits == (limit,) and one.message.endswith(f"at a limit of its family: component 0 ({limit})")
+    assert one.loglik == pytest.approx(plain.loglik, abs=2e-9)
+    assert np.isfinite(list(one.parameters.values())).all()
+
+
 def test_fixed_centres(overlapping):
     found = mixture.fit(overlapping, 2, family=("normal", {"loc": [1.0, -2.0]}), equal="scale", se=True, rng=0)
     best = scipy.optimize.minimize(

@@ -477,3 +477,11 @@ def test_estimator():
     assert model.bic(x) == pytest.approx(model.result_.bic) and model.sample(5, rng=1).shape == (5, 1)
     chosen = mixture.fit(x, range(1, 4), family="student_t", criterion="icl", rng=0)
     assert chosen.n_components == 2
+
+
+def test_components_at_limits_are_named():
+    """Counts that vary as Poisson ones do, or less: the size grows without end."""
+    x = np.repeat([2.0, 3.0, 4.0, 5.0, 30.0, 31.0, 32.0], [10, 20, 20, 10, 10, 10, 10])
+    fit = mixture.fit(x, 2, family="negative_binomial", rng=0, device="cpu")
+    assert fit.limits == ("poisson", "poisson") and "component 0 (poisson), component 1 (poisson)" in fit.message
+    assert mixture.fit(x, 2, family="poisson", rng=0, device="cpu").limits == ("", "")
