@@ -120,7 +120,8 @@ def define(
     Parameters
     ----------
     name : str
-        Of the class, an identifier. Assign the class to a variable of that name in a module, and it can be pickled.
+        Of the class, an identifier. Assign the class to a variable of that name in a module, or define the functions at the top
+        of one, and it can be pickled.
     logpdf : callable
         ``logpdf(z, *shapes)``, the logarithm of the density of the standard form (loc 0, scale 1) at a number z inside the
         support. A plain Python function that Numba can compile, or one of `numba.njit`.
