@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copyreg
 import inspect
 import math
+import pickle
 import sys
-from collections.abc import Callable, Mapping
+import types
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -29,9 +33,46 @@ _LARGEST, _INSIDE = 1e8, 1e-8  # a fit looks at no larger shapes, and at none ne
 _ORDERS = ((0, 1, 2), (0, 2, 1))  # of three values of each shape, with which fits begin
 
 
-class _Own(ByFormulas):
+class _Kept(type):
+    """Of classes that `define` has made: pickle takes them by name, or makes them again of functions that it takes by name."""
+
+    _definition: tuple[Any, ...]
+
+
+_MADE: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # the classes of this process by their definitions
+
+
+def _found(module, name):
+    """What a module has under a name; None without it."""
+    return getattr(sys.modules.get(module), name, None)
+
+
+def _by_name(cls):
+    """How pickle stores a class."""
+    if _found(cls.__module__, cls.__qualname__) is cls:
+        return cls.__qualname__
+    for f in cls._definition:
+        if isinstance(f, types.FunctionType) and _found(f.__module__, f.__qualname__) is not f:
+            raise pickle.PicklingError(
+                f"{cls.__name__} cannot be pickled, nor sent to another process: assign the class to the variable {cls.__name__} "
+                f"of the module {cls.__module__}, or define {f.__qualname__} at the top of a module, where others find it"
+            )
+    return _made_again, cls._definition
+
+
+copyreg.pickle(_Kept, _by_name)  # type: ignore[arg-type]
+
+
+def _made_again(*definition):
+    """The class of this definition: that of this process if it has one."""
+    found = _MADE.get(definition)
+    return _make(*definition) if found is None else found
+
+
+class _Own(ByFormulas, metaclass=_Kept):
     """What a class has whose formulas are a user's."""
 
+    _breaks: ClassVar[tuple[float, ...]]
     _domains: ClassVar[tuple[tuple[float, float], ...]]
     __signature__: ClassVar[inspect.Signature]
 
@@ -46,6 +87,11 @@ class _Own(ByFormulas):
         for name, (low, high) in zip(cls._scipy_shapes, cls._domains, strict=True):
             if (low, high) not in _WORDS.values():
                 yield name, (values[name] > low) & (values[name] < high), f"between {low:g} and {high:g}"
+
+    @classmethod
+    def _described(cls, *params):
+        density, options = super()._described(*params)
+        return density, options | {"breaks": [options["scale"] * place for place in cls._breaks]} if cls._breaks else options
 
     @classmethod
     def _of_standard(cls, *shapes):
@@ -67,13 +113,15 @@ def define(
     isf: Callable[..., float] | None = None,
     score: Callable[..., tuple[float, ...]] | None = None,
     location_scale: bool = True,
+    breaks: Sequence[float] = (),
 ) -> type[Distribution]:
     """Make a class of distributions of a density of your own.
 
     Parameters
     ----------
     name : str
-        Of the class, an identifier. Assign the class to a variable of that name in a module, and it can be pickled.
+        Of the class, an identifier. Assign the class to a variable of that name in a module, or define the functions at the top
+        of one, and it can be pickled.
     logpdf : callable
         ``logpdf(z, *shapes)``, the logarithm of the density of the standard form (loc 0, scale 1) at a number z inside the
         support. A plain Python function that Numba can compile, or one of `numba.njit`.
@@ -91,6 +139,8 @@ def define(
         differences of fourth order, with errors near 1e-10, and `logpdf` is evaluated 4 times for each.
     location_scale : bool
         Whether the class has the parameters loc and scale after the shapes.
+    breaks : sequence of float, optional
+        Places of narrow parts, kinks and jumps of the standard form's density, which integrals may miss otherwise.
 
     Returns
     -------
@@ -101,8 +151,8 @@ def define(
     Raises
     ------
     ValueError
-        For a density that has another mass than 1, is negative or not finite, at three sets of shapes; for names that are
-        taken, and more than two shapes.
+        For a density that has another mass than 1, is negative or not finite, and for a `score` that is not its derivative, at
+        three sets of shapes; for names that are taken, and more than two shapes.
     TypeError
         For a function that Numba does not compile, with its reason.
 
@@ -135,8 +185,18 @@ def define(
     >>> found.converged, abs(found.params["a"] - 2.0) < 3 * found.se["a"]
     (True, True)
     """
-    domains = _domains_of(name, shapes)
-    ends, count, support = tuple(domains.values()), len(domains), _checked_support(support)
+    domains, places = _domains_of(name, shapes), tuple(float(place) for place in breaks)
+    if not all(map(math.isfinite, places)):
+        raise ValueError(f"breaks={breaks!r} must be a sequence of finite places, such as (0.0, 2.5)")
+    module = sys._getframe(1).f_globals.get("__name__", "__main__")
+    whole = name, module, tuple(domains.items()), _checked_support(support), location_scale, places
+    return _make(*whole, logpdf, cdf, sf, ppf, isf, score)
+
+
+def _make(*definition):
+    """`define` of checked values, by which classes are compared and pickled."""
+    name, module, domains, support, location_scale, breaks, logpdf, cdf, sf, ppf, isf, score = definition
+    domains, ends, count = dict(domains), tuple(e for _, e in domains), len(domains)
     _check_arguments(logpdf, count)
     if not (location_scale or domains):
         raise ValueError(f"{name} has no parameters: give it shapes, or location_scale=True")
@@ -148,7 +208,9 @@ def define(
     known = formulas(dict(logpdf=logpdf, cdf=cdf, sf=sf, ppf=ppf, isf=isf, score=score), ends, support)
     made = {
         "__doc__": inspect.getdoc(logpdf) or f"{name} distribution, defined by its density.",
-        "__module__": sys._getframe(1).f_globals.get("__name__", "__main__"),
+        "__module__": module,
+        "_definition": definition,
+        "_breaks": breaks,
         "__signature__": inspect.Signature(parameters),
         "names": (*domains, *located),
         "family": name,
@@ -163,6 +225,9 @@ def define(
     columns = [[_values_in(e)[k] for k in order] for e, order in zip(ends, _ORDERS, strict=False)]
     starts = list(zip(*columns, strict=True)) or [()]
     found = tuple(_quartiles(cls, shapes) + shapes for shapes in starts)
+    if score is not None:
+        for quartiles, values in zip(found, starts, strict=True):
+            _check_score(cls, known, quartiles[:3], values)
     known.guess = guess(found, anywhere)
     cls._likelihood = Likelihood(
         name,
@@ -175,6 +240,7 @@ def define(
         starts=len(starts),
         every=ALWAYS,
     )
+    _MADE[definition] = cls
     return cls
 
 
@@ -233,7 +299,9 @@ def _quartiles(cls, shapes):
         density, options = cls._described(*cls._of_standard(*shapes))
         mass = density.integral(panels.Masses(density, **options).norm)
         if not abs(mass - 1.0) <= _MASS:
-            raise ValueError(f"the density has the mass {mass:.9g}; subtract {math.log(mass):.9g} from its logarithm")
+            words = "name the places of narrow parts, kinks and jumps in breaks=, for one may be missing; with none of these "
+            words = f"{words if mass < 1.0 else ''}subtract {math.log(mass):.9g} from its logarithm"
+            raise ValueError(f"the density has the mass {mass:.9g}; {words}")
         found = cls(*shapes)
         quartiles = FrozenDistribution(found, quiet=True).ppf(_QUARTERS)
         for name in ("cdf", "sf", "ppf", "isf"):
@@ -246,3 +314,25 @@ def _quartiles(cls, shapes):
     except ValueError as error:
         raise named_error(cls, cls._of_standard(*shapes), error) from None
     return tuple(map(float, quartiles))
+
+
+def _check_score(cls, known, quartiles, shapes):
+    """ValueError for a score that differs from differences of the density wherever these can be trusted: not next to kinks."""
+    low, middle, high = quartiles
+    points = [low + share * (high - low) for share in (-0.21, 0.07, 0.29, 0.61, 0.83, 1.13)]
+    for z in (z for z in points if cls._support[0] < z < cls._support[1]):
+        given, ends = np.array(known.score(z, shapes)), (cls._support, *cls._domains)
+        for i, (x, (first, last)) in enumerate(zip((z, *shapes), ends, strict=True)):
+            room = min(max(abs(x), 1.0), x - first, last - x)
+
+            def at(step, i=i, x=x, z=z):
+                moved = [z, *shapes]
+                moved[i] = x + step
+                return known.logpdf(moved[0], tuple(moved[1:]))
+
+            slopes = [(8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h) for h in (1e-3 * room, 2e-4 * room)]
+            size = abs(slopes[0]) + 1.0 / room
+            if abs(slopes[0] - slopes[1]) < 1e-6 * size and not abs(given[i] - slopes[1]) <= 1e-4 * size:
+                name = ("z", *cls._scipy_shapes)[i]
+                words = f"score has {given[i]:.9g} for the derivative by {name} at z = {z:.6g}, differences give {slopes[1]:.9g}"
+                raise named_error(cls, cls._of_standard(*shapes), ValueError(words))

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import functools
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -22,9 +23,10 @@ from numbastats._core.information import standard_errors
 from numbastats._core.kinds import LAZY, has_labels, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
-from numbastats._core.parallel import check_workers, is_executor, mapped
+from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
 from numbastats._core.results import Result, Table, estimates
+from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
 from numbastats.distributions.composition import ByItem
@@ -70,6 +72,7 @@ _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliase
 
 
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
+_SECONDS = 0.25  # of work on them
 
 _CONVERGED = among(*CONVERGED)
 _INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
@@ -819,14 +822,21 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
     return _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
 
 
-def _slabs(s, limit):
-    """The series in parts of about `limit` values, one series at least."""
-    lo, n = 0, s.off.size - 1
+def _slabs(s, limit, first=None):
+    """The series in parts of about `limit` values, one series at least.
+
+    With a `first` number of values the parts are paced by the time from one to the next, for Ctrl-C is answered in between: what
+    a fit costs depends on the data.
+    """
+    lo, n, step, slowness = 0, s.off.size - 1, limit if first is None else min(first, limit), 0.0
     while lo < n:
-        hi = max(lo + 1, int(np.searchsorted(s.off, s.off[lo] + limit, "right")) - 1)
+        hi, began = max(lo + 1, int(np.searchsorted(s.off, s.off[lo] + step, "right")) - 1), time.perf_counter()
         a, b = s.off[lo], s.off[hi]
         w, ends = (None if v is None else v[a:b] for v in (s.w, s.hi))
         yield _Series(s.x[a:b], w, s.off[lo : hi + 1] - a, (hi - lo,), None, None, ends)
+        if first is not None:
+            slowness = max((time.perf_counter() - began) / (1 + b - a), 0.5 * slowness)  # seconds a value
+            step = int(min(limit, 2.0 * step, 1.0 + _SECONDS / slowness))
         lo = hi
 
 
@@ -869,7 +879,8 @@ def _estimates(s, plan, share, device, workers, shown=None, run=None):
         found = mapped(workers, work, _slabs(s, limit))
     else:
         work = functools.partial(_completed, plan, share, device, workers, run=run)
-        found = map(work, _slabs(s, _SLAB if device == "cpu" else s.x.size))
+        first = max(1, int(0.01 * SLAB_WORK * worker_count(workers) / plan.model.cost))  # climbs may take a hundredfold
+        found = map(work, _slabs(s, _SLAB, first) if device == "cpu" else _slabs(s, s.x.size))
     parts = []
     for part in found:
         parts.append(part)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -56,3 +60,38 @@ def test_a_second_interrupt_is_not_held(heard):
         signal.raise_signal(signal.SIGINT)
         reached.append(None)
     assert reached == [1] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+FITS = """
+import sys, time, warnings
+import numpy as np
+import numbastats as ns
+warnings.simplefilter("ignore")
+ns.config.set(workers=1, device="cpu")
+D = ns.distributions
+x = np.random.default_rng(1).standard_t(4, size=(20_000, 50))
+calls = {name: (lambda x, name=name: D.fit_many(x, name)) for name in "skew_t generalized_hyperbolic student_t".split()}
+calls["compare_many"] = lambda x: D.compare_many(x, ["normal", "skew_t"])
+for name, call in calls.items():
+    call(x[:2])
+    try:
+        print(name, flush=True)
+        call(x)
+        time.sleep(60.0)
+    except KeyboardInterrupt:
+        print("ended", flush=True)
+"""
+
+
+def test_fits_answer_an_interrupt_within_two_seconds():
+    """A slab is at most some time of work, whatever a climb costs; before, skew_t took 4 to 12 s and more."""
+    env = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    with subprocess.Popen([sys.executable, "-c", FITS], stdout=subprocess.PIPE, text=True, env=env) as child:
+        took = {}
+        for line in child.stdout:
+            time.sleep(1.0)
+            child.send_signal(signal.SIGINT)
+            began = time.perf_counter()
+            assert child.stdout.readline() == "ended\n"
+            took[line.strip()] = time.perf_counter() - began
+    assert child.returncode == 0 and len(took) == 4 and max(took.values()) < 2.0, took  # observed 0.3

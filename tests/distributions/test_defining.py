@@ -1,7 +1,9 @@
 """Distributions defined by users: against classes of the library that have the same density."""
 
+import concurrent.futures
 import functools
 import math
+import multiprocessing
 import pickle
 
 import numba
@@ -25,6 +27,18 @@ def _log_beta(z, a, b):
 
 def _log_normal(z):
     return -0.5 * z * z - 0.9189385332046727
+
+
+def _log_with_needle(z):
+    """Two normal densities, the one 1e-4 wide."""
+    if abs(z) > 30.0:
+        return -0.5 * z * z - 1.612085713764618
+    needle = math.exp(-0.5 * ((z - 3.21) / 1e-4) ** 2) / 1e-4
+    return math.log(math.exp(-0.5 * z * z) + needle) - 1.612085713764618
+
+
+def _wrong_by_shape(z, a):
+    return (a - 1.0) / z - 1.0, math.log(z)
 
 
 def _own_gamma():
@@ -164,6 +178,22 @@ def _define(logpdf=_log_normal, shapes=None, **options):
         (lambda: _define(lambda z: unknown(z)), TypeError, "name 'unknown' is not defined"),  # noqa: F821
         (lambda: _define(lambda z: 1), TypeError, r"logpdf returns .*int.* must return float64"),
         (lambda: _define(score=lambda z: -z), TypeError, "score returns float64"),
+        (
+            lambda: _define(score=lambda z: (-z if z < 0.0 else -0.9 * z,)),
+            ValueError,
+            "score has .* by z at z = .* differences give",
+        ),
+        (
+            lambda: _define(_log_gamma, {"a": "positive"}, support="positive", score=_wrong_by_shape),
+            ValueError,
+            r"Wrong\(a=1.0.* score has .* by a at z",
+        ),
+        (
+            lambda: _define(_log_with_needle),
+            ValueError,
+            "mass 0.5; name the places of narrow parts, .* in breaks=, for one may be",
+        ),
+        (lambda: _define(breaks=[math.inf]), ValueError, "breaks"),
         (lambda: _define(None), TypeError, "logpdf is a NoneType"),
         (lambda: _define(_log_gamma, {"mean": "positive"}), ValueError, "'mean' must have a name of its own"),
         (lambda: _define(_log_gamma, {"a": "large"}), ValueError, "'large'; the domain is"),
@@ -197,3 +227,45 @@ def test_an_interval_is_a_domain():
     found = D.fit(x, Bounded)
     assert found.converged and abs(found.params["r"] - 0.5) < 4 * found.se["r"]
     assert ns.distributions.fit(x, Bounded).params["loc"] == 0.0
+
+
+def test_a_narrow_part_by_its_place():
+    """Without `breaks` its mass is missing, and a constant for the rest would be wrong."""
+    mine = D.define("Needle", _log_with_needle, breaks=[3.21])(loc=1.0, scale=2.0)
+    both = D.Mixture([D.Normal(1.0, 2.0), D.Normal(7.42, 2e-4)])
+    x = np.array([-3.0, 1.0, 7.4195, 7.42, 7.4204, 9.0])
+    for name in ("pdf", "cdf", "sf"):
+        np.testing.assert_allclose(getattr(mine, name)(x), getattr(both, name)(x), rtol=1e-9, err_msg=name)
+
+
+def test_a_function_without_a_module():
+    """As of `exec`, and of some tools of notebooks."""
+    room = {"math": math}
+    exec("def f(z): return -abs(z) - math.log(2.0)", room)
+    assert room["f"].__module__ is None
+    mine, x = D.define("Bare", room["f"]), D.Laplace(3.0).rvs(50, rng=1)
+    np.testing.assert_allclose(mine(1.0, 2.0).cdf(x), D.Laplace(1.0, 2.0).cdf(x), rtol=1e-12)
+    assert mine.fit(x).scale > 0.5 and room["f"].__module__ is None
+    with pytest.raises(
+        pickle.PicklingError, match=r"assign the class to the variable Bare of the module .* or define f at the top"
+    ):
+        pickle.dumps(mine)
+
+
+def test_fits_are_pickled_and_run_in_processes():
+    """By the name of the class; and by those of its functions where the class has none of its own."""
+    x = D.Normal(2.0, 3.0).rvs((6, 40), rng=1)
+    nameless = D.define("Nameless", _log_normal)
+    for cls in (nameless, type(own("OwnGamma")(1.0))):
+        assert pickle.loads(pickle.dumps(cls)) is cls
+    fits = D.fit_many(x, nameless)
+    for found in (fits, D.fit(x[0], nameless), fits.distribution):
+        again = pickle.loads(pickle.dumps(found))
+        assert repr(again) == repr(found) and type(again) is type(found)
+    assert pickle.loads(pickle.dumps(fits)).cls is nameless
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        far = D.fit_many(x, nameless, workers=pool)
+        np.testing.assert_array_equal(far.loglik, fits.loglik)
+        hidden = D.define("Hidden", lambda z: -0.5 * z * z - 0.9189385332046727)
+        with pytest.raises(pickle.PicklingError, match="Hidden cannot be pickled, nor sent to another process"):
+            D.fit_many(x, hidden, workers=pool)

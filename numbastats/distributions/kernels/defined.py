@@ -141,6 +141,16 @@ _CONSTANTS = (no_constants, _one_shape, _two_shapes)
 _GUESSES = (_guess_of_none, _guess_of_one, _guess_of_two)
 
 
+def _placed(f):
+    """A user's function with a module, which one from `exec` may lack: the disk cache asks which code is the package's."""
+    plain = getattr(f, "py_func", f)
+    if not isinstance(plain, types.FunctionType) or plain.__module__ is not None:
+        return f
+    made = types.FunctionType(plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__)
+    made.__qualname__, made.__module__ = plain.__qualname__, "__main__"
+    return made
+
+
 def differences(logpdf, support, domains):
     """The score of a density by differences."""
     by_z = bind(_by_z, _f=logpdf, _LOW=support[0], _HIGH=support[1])
@@ -157,8 +167,8 @@ def formulas(given, domains, support):
     for one, other in (("cdf", "sf"), ("sf", "cdf"), ("ppf", "isf"), ("isf", "ppf"), ("ppf", "cdf")):
         if given[one] is not None and given[other] is None:
             raise ValueError(f"{one}= needs {other}=: each tail has its digits in its own function")
-    number, count = numba.float64, len(domains)
-    known = {}
+    number, count, known = numba.float64, len(domains), {}
+    given = {name: _placed(f) for name, f in given.items()}
     for name, f in given.items():
         if f is not None or name == "logpdf":
             result = numba.types.UniTuple(number, count + 1) if name == "score" else number
