@@ -22,7 +22,7 @@ from numbastats._core.elementwise import deliver, total_of
 from numbastats._core.kinds import aligned, device_kind, has_labels, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps
-from numbastats.distributions.protocol import Distribution, in_double, scipy_methods
+from numbastats.distributions.protocol import Distribution, in_double, in_units, scipy_methods
 
 __all__ = ["Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
 
@@ -408,7 +408,7 @@ class _Linear(_Transformed):
 
     def var(self) -> Any:
         """Variance."""
-        return self._batch(np.square(self.params.factor) * self.params.distribution.var())
+        return self._batch(in_units(self.params.distribution.var(), self.params.factor))
 
     def _shape(self):
         base = self.params.distribution
