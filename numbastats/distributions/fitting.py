@@ -73,6 +73,7 @@ _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 
 _INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
 _MEANINGS = np.array([status.meaning for status in Status])  # by number
+_TOLD = (Status.OK, Status.NO_CONVERGENCE), (Status.OK,)  # endings with remarks, by moments and by the likelihood
 _REMARKS = {  # on converged fits
     "": "",
     "no derivative": "no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with "
@@ -82,11 +83,14 @@ _REMARKS = {  # on converged fits
     "local": "a local maximum with loc below the least value, on which the standard errors rest; next to that value the "
     "likelihood may have no bound",
     "by moments": "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
+    "outside": 'the support of this fit by moments leaves out data; method="ml" fits a distribution that holds all of them',
 }
 
 
 def _in_words(status, remark):
     """How a fit ended, and the remark on it."""
+    if remark == "outside":
+        return f"no convergence: {_REMARKS[remark]}"
     return "; ".join(filter(None, (Status(status).meaning, _REMARKS[remark])))
 
 
@@ -123,7 +127,8 @@ class DistributionFit(Result):
     remark : str
         What is to be known of a fit that converged: "no derivative" of the density at mu, information that is "not definite" and
         an estimate "at a value" of the data are why it has no standard errors; "local": a maximum beside which the likelihood may
-        have no bound; "by moments". "" where there is nothing.
+        have no bound; "by moments". "" where there is nothing. Of a fit by moments that did not converge: "outside", its support
+        leaves out data.
     """
 
     cls: type[Distribution]
@@ -361,8 +366,8 @@ class DistributionFits(Result):
         if likelihood is not None and likelihood.shifts and "loc" in self.names:
             found = np.where(se[..., self.names.index("loc")] > 0.0, "local", found)
         if self.method != "ml":
-            found = "by moments"
-        return np.where(self.status[i] == Status.OK, found, "")
+            found = np.where(self.status[i] == Status.OK, "by moments", "outside")
+        return np.where(np.isin(self.status[i], _TOLD[self.method == "ml"]), found, "")
 
     @property
     def _likeliest(self):
@@ -970,13 +975,16 @@ def _of_moments(method, s, cls):
         params[status != Status.OK] = math.nan
         fitted = distribution_of(cls, dict(zip(cls.names, params.T[:, :, None], strict=True)))
         loglik = np.where(status == Status.OK, np.where(known, fitted.logpdf(rows), 0.0).sum(axis=1), math.nan)
-    _tell(cls, status)
+        low, high = (np.reshape(end, least.shape) for end in fitted.support())
+        status = np.where((status == Status.OK) & ((least < low) | (most > high)), Status.NO_CONVERGENCE, status)
     shape = s.shape
     blank, square = np.full((*shape, p), math.nan), np.full((*shape, p, p), math.nan)
     sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
-    return DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
+    found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
+    _tell(cls, found.status, found.messages)
+    return found
 
 
 def class_of(family):
@@ -1327,12 +1335,12 @@ def _is_maximum(cls, status):
     return (status == Status.OK) | ((status == Status.LIMIT) & (cls.family == "student_t"))
 
 
-def _tell(cls, status):
+def _tell(cls, status, messages=None):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
     failed = ~np.asarray(_is_maximum(cls, status))
     if not (failed & (status == Status.NONE_LEFT)).all():
         failed &= status != Status.NONE_LEFT
-    _warn_of(failed, _MEANINGS[np.asarray(status)])
+    _warn_of(failed, _MEANINGS[np.asarray(status)] if messages is None else messages)
 
 
 def _warn_of(failed, messages):
