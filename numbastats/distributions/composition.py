@@ -22,7 +22,7 @@ from numbastats._core.elementwise import deliver, total_of
 from numbastats._core.kinds import aligned, device_kind, has_labels, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps
-from numbastats.distributions.protocol import Distribution, in_double, scipy_methods
+from numbastats.distributions.protocol import Distribution, in_double, in_units, scipy_methods
 
 __all__ = ["Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
 
@@ -101,7 +101,7 @@ class _Composed(Distribution):
     def _by_tails(self, name, x, tails, mass, at):
         """A probability from F and S at both ends of an interval; where they nearly cancel, the exponential of its logarithm."""
         value = at(maps.SHARE, *tails, mass)
-        short = value * mass < maps.NEAR * np.minimum(tails[0], tails[3])
+        short = (value * mass < maps.NEAR * np.minimum(tails[0], tails[3])) | _underflows(value * mass, mass)
         if not np.any(short):
             return value
         short = np.asarray(short)
@@ -288,6 +288,15 @@ def _put(values, use, new):
     return values
 
 
+def _underflows(value, mass):
+    """Whether a value of X is no double, or without digits, though it may be one of X within a small mass."""
+    return np.less(value, 1e-305) & np.less(mass, 0.99)
+
+
+def _inside(u):
+    return np.greater(u, 0.0) & np.less(u, 1.0)
+
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -443,7 +452,7 @@ class _Linear(_Transformed):
 
     def var(self) -> Any:
         """Variance."""
-        return self._batch(np.square(self.params.factor) * self.params.distribution.var())
+        return self._batch(in_units(self.params.distribution.var(), self.params.factor))
 
     def _shape(self):
         base = self.params.distribution
@@ -598,7 +607,12 @@ class _Truncated(_Composed):
         if name in ("pdf", "cdf", "sf") and (deep or device_kind(x)):
             return at(maps.EXP, self._value(f"log{name}", x, at))
         if name == "pdf":
-            return at(maps.DENSITY_WITHIN, at.of(base, name, x), x, lb, ub, self._mass)
+            value = at(maps.DENSITY_WITHIN, at.of(base, name, x), x, lb, ub, self._mass)
+            tiny = np.asarray(_underflows(value * self._mass, self._mass))
+            if not np.any(tiny):
+                return value
+            part = self._selected(tiny)._value("logpdf", np.broadcast_to(x, tiny.shape)[tiny], at)
+            return _put(value, tiny, np.exp(part))[()]
         if name == "logpdf":
             return at(maps.LOG_DENSITY_WITHIN, at.of(base, name, x), x, lb, ub, log_mass)
         x = at(maps.CLIPPED, x, lb, ub)
@@ -625,6 +639,12 @@ class _Truncated(_Composed):
         lower, upper = at(maps.LEVEL, shares[0], below, mass), at(maps.LEVEL, shares[1], above, mass)
         value = at(maps.CHOSEN, lower, upper, at.of(base, "ppf", lower), at.of(base, "isf", upper))
         value = at(maps.AT_ENDS, u, value, first, last)
+        tiny = False if device_kind(value) else np.asarray(_inside(u) & _underflows(np.minimum(lower, upper), mass))
+        if np.any(tiny):
+            one, where = self._selected(tiny), np.broadcast_to(u, tiny.shape)[tiny]
+            ends = one.support()
+            start = np.where(np.isfinite(ends[0]), *ends) + np.zeros(where.shape)
+            value = _put(np.broadcast_to(value, tiny.shape), tiny, one._solved(where, name, *ends, start, False, at))[()]
         for share, end, sign, cut in ((shares[0], low, 1.0, below), (shares[1], high, -1.0, above)):
             if not device_kind(value):
                 value = self._next_to(

@@ -78,6 +78,7 @@ _CONVERGED = among(*CONVERGED)
 _INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
 _REFUSED = among(*REFUSED)
 _MEANINGS = np.array([status.meaning for status in Status])  # by number
+_TOLD = (Status.OK, Status.NO_CONVERGENCE), (Status.OK,)  # endings with remarks, by moments and by the likelihood
 _REMARKS = {  # on converged fits
     "": "",
     "no derivative": "no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with "
@@ -87,11 +88,14 @@ _REMARKS = {  # on converged fits
     "local": "a local maximum with loc below the least value, on which the standard errors rest; next to that value the "
     "likelihood may have no bound",
     "by moments": "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
+    "outside": 'the support of this fit by moments leaves out data; method="ml" fits a distribution that holds all of them',
 }
 
 
 def _in_words(status, remark, limit=""):
     """How a fit ended, and the remark on it."""
+    if remark == "outside":
+        return f"no convergence: {_REMARKS[remark]}"
     said = f"converged to a limit of the family, the {limit.replace('_', '-')} distribution" if limit else Status(status).meaning
     return "; ".join(filter(None, (said, _REMARKS[remark])))
 
@@ -129,7 +133,8 @@ class DistributionFit(Result):
     remark : str
         What is to be known of a fit that converged: "no derivative" of the density at mu, information that is "not definite" and
         an estimate "at a value" of the data are why it has no standard errors; "local": a maximum beside which the likelihood may
-        have no bound; "by moments". "" where there is nothing.
+        have no bound; "by moments". "" where there is nothing. Of a fit by moments that did not converge: "outside", its support
+        leaves out data.
     limit : str
         The family at the end of the parameters that the likelihood rises to (status 2): "normal" of Student's t without heavy
         tails. "" where there is none. `params` are then those of the limit, 0 or inf among them; `se` is NaN for these.
@@ -433,8 +438,8 @@ class DistributionFits(Result):
         if likelihood is not None and likelihood.shifts and "loc" in self.names:
             found = np.where(se[..., self.names.index("loc")] > 0.0, "local", found)
         if self.method != "ml":
-            found = "by moments"
-        return np.where(self.status[i] == Status.OK, found, "")
+            found = np.where(self.status[i] == Status.OK, "by moments", "outside")
+        return np.where(np.isin(self.status[i], _TOLD[self.method == "ml"]), found, "")
 
     @property
     def _likeliest(self):
@@ -1105,13 +1110,16 @@ def _of_moments(method, s, cls):
         params[status != Status.OK] = math.nan
         fitted = distribution_of(cls, dict(zip(cls.names, params.T[:, :, None], strict=True)))
         loglik = np.where(status == Status.OK, np.where(known, fitted.logpdf(rows), 0.0).sum(axis=1), math.nan)
-    _tell(status)
+        low, high = (np.reshape(end, least.shape) for end in fitted.support())
+        status = np.where((status == Status.OK) & ((least < low) | (most > high)), Status.NO_CONVERGENCE, status)
     shape = s.shape
     blank, square = np.full((*shape, p), math.nan), np.full((*shape, p, p), math.nan)
     sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
-    return DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
+    found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
+    _tell(found.status, found.messages)
+    return found
 
 
 def class_of(family):
@@ -1467,12 +1475,12 @@ Distribution.fit = classmethod(hands_on(fit_many)(Distribution.fit.__func__))  #
 Distribution._weighted_fits = _WeightedFits
 
 
-def _tell(status):
+def _tell(status, messages=None):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
     failed = ~_CONVERGED[np.asarray(status)]
     if not (failed & (status == Status.NONE_LEFT)).all():
         failed &= status != Status.NONE_LEFT
-    _warn_of(failed, _MEANINGS[np.asarray(status)])
+    _warn_of(failed, _MEANINGS[np.asarray(status)] if messages is None else messages)
 
 
 def _warn_of(failed, messages):

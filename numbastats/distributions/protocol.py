@@ -18,7 +18,7 @@ from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, 
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, refuse_mask
 from numbastats._core.device import Device as Streams
 from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver, elementwise, in_blocks, in_float32
-from numbastats._core.errors import METHODS, ConvergenceWarning, names_ours, warn
+from numbastats._core.errors import METHODS, names_ours
 from numbastats._core.kinds import (
     LABELLED,
     NUMPY,
@@ -38,10 +38,11 @@ from numbastats._core.results import Table
 from numbastats.distributions import tables
 from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
 from numbastats.distributions.contains import Contains
+from numbastats.distributions.integrals import over_probabilities
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
-__all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_double", "scipy_family", "scipy_methods"]
+__all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_double", "in_units", "scipy_family", "scipy_methods"]
 
 _QUANTILES = ("ppf", "isf")
 _FEW = 100  # draws
@@ -659,11 +660,16 @@ class Distribution:
     def var(self) -> Any:
         """Variance; NaN where there is no mean."""
         with np.errstate(all="ignore"):
-            return self._batch(np.square(self.scale) * np.asarray(self._mean_var()[1]))
+            return self._batch(in_units(np.asarray(self._mean_var()[1]), self.scale))
 
     def std(self) -> Any:
         """Standard deviation."""
-        return np.sqrt(self.var())
+        with np.errstate(all="ignore"):
+            var = np.asarray(self.var())
+            if type(self).var is Distribution.var:  # also where the variance is no double
+                far = self.scale * np.sqrt(np.asarray(self._mean_var()[1]))
+                return self._batch(np.where((var > 1e-300) & (var < math.inf), np.sqrt(var), far))
+            return self._batch(np.sqrt(var))
 
     def skewness(self) -> Any:
         """Skewness: the third central moment over the third power of the standard deviation.
@@ -785,7 +791,7 @@ class Distribution:
         -------
         float64 array or scalar
             Of `batch_shape`. Infinite where the integral of one tail diverges, NaN where those of both do with different signs,
-            and where a parameter is.
+            where a parameter is, and where doubles do not reach far enough into a tail to tell.
 
         Raises
         ------
@@ -795,13 +801,16 @@ class Distribution:
         Warns
         -----
         ConvergenceWarning
-            Where the estimated error is above 1e-6 of the integral of ``abs(func(x))``, for one for a jump of `func`.
+            Where the estimated error is above 1e-6 of the integral of ``abs(func(x))``, for one for a jump of `func`, and for NaN
+            of a tail that cannot be followed.
 
         Notes
         -----
         The integrals of ``func(ppf(u))`` over u and of ``func(isf(p))`` over p, each from 0 to at most 1/2, by the tanh-sinh
-        rule, which takes the singularities at the ends; relative errors of 1e-12 for smooth functions. Divergence is noticed by
-        terms that do not fall down to tail probabilities of 1e-300.
+        rule, which takes the singularities at the ends; relative errors of 1e-12 for smooth functions. Where terms count down to
+        tail probabilities of 1e-275, the tail's own index decides: the logarithm of ``abs(func(x)) * pdf(x) * x`` as a line in
+        log x, with powers of log x, from which the part beyond all doubles comes, with errors of 1e-13 over the distance of the
+        slope from that of a divergent integral (`StudentT` with 2.001 degrees of freedom has a variance to 1e-12).
 
         For counts, the sum over all but those with tails below 1e-30, the probability of which times `func` has to be negligible.
         For kernel densities, by Gauss and Legendre with eight nodes on 2000 parts of the support, and for up to 1000 samples on
@@ -873,10 +882,7 @@ class Distribution:
 
     def _share(self, name, first, width, func):
         """Integral of a function of the quantiles over probabilities from `first` to first + width."""
-        first, width = np.broadcast_arrays(first, width)
-        at = _Stretched(self, name, first, width)
-        shape = np.broadcast_shapes(first.shape, self.batch_shape)
-        return np.where(width == 0.0, 0.0, width * _tanh_sinh(lambda v: func(at(v)), shape))
+        return over_probabilities(self, name, first, width, func)
 
     def expected_shortfall(self, p: ArrayLike, *, upper: bool = False) -> Any:
         """Mean of the lowest share p: E(X | X <= ppf(p)).
@@ -1072,53 +1078,15 @@ class OneShape:
         self._set(shape=shape, loc=loc, scale=scale)
 
 
-class _Stretched:
-    """Quantiles at first + width v for a vector v, in a last axis, for every element of `first` and `width`."""
-
-    def __init__(self, distribution, name, first, width):
-        self.first, self.width = np.asarray(first)[..., None], np.asarray(width)[..., None]
-        self.quantile = getattr(distribution._with_axis(), name)
-
-    def __call__(self, v):
-        u = self.first + self.width * v
-        return self.quantile(np.maximum(u, np.minimum(1e-305, self.first + self.width)))  # no underflow to 0
-
-
-def _tanh_sinh(f, shape):
-    """Integral over (0, 1) of a function of a vector of nodes; singularities are resolved at 0 down to 1e-300.
-
-    The step is halved until two sums agree to 1e-12 of the sum of absolute values. +-inf where the terms next to 0 do not vanish.
-    """
-    last_step, first, last = 2.0**-6, -6.0, 3.25
-    total, absolute, edge, error = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.full(shape, math.inf)
-    step = 0.25
-    t = np.arange(first, last, step)
-    while True:
-        v = 1.0 / (1.0 + np.exp(-math.pi * np.sinh(t)))
-        slope = math.pi * np.cosh(t) / (2.0 + 2.0 * np.cosh(math.pi * np.sinh(t)))
-        with np.errstate(all="ignore"):
-            terms = np.asarray(f(v)) * slope
-            terms = np.where(slope == 0.0, 0.0, terms)
-            before, total = total * step * 2.0, total + terms.sum(axis=-1)
-            absolute = absolute + np.abs(terms).sum(axis=-1)
-            if step == 0.25:
-                edge = terms[..., 0]
-            else:
-                error = np.abs(total * step - before)
-            diverges = ~(np.abs(edge) <= 1e-3 * absolute) & ~np.isnan(edge)
-            good = diverges | np.isnan(total) | (error <= 1e-12 * absolute * step)
-        if good.all() or step == last_step:
-            break
-        step *= 0.5
-        t = np.arange(first + step, last, 2.0 * step)
-    if not (good | (error <= 1e-6 * absolute * step)).all():
-        warn("an integral has an estimated relative error above 1e-6; end it (lb, ub) at kinks and jumps", ConvergenceWarning)
-    return np.where(diverges, np.copysign(math.inf, edge), total * step)
-
-
 def _number(value):
     """What can be subtracted or divided by: an array, with its labels."""
     return value if has_labels(value) else real64(value)
+
+
+def in_units(var, scale):
+    """A variance in other units, also where the square of the scale is no double."""
+    square = np.square(scale)
+    return np.where((square > 1e-300) & (square < math.inf), square * var, scale * (scale * var))
 
 
 def _fixed(value):

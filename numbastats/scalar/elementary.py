@@ -31,6 +31,7 @@ __all__ = [
     "expm1",
     "log",
     "log1p",
+    "log1p_product",
     "log_dd",
     "log_scaled",
     "log_scaled_sum64",
@@ -429,15 +430,21 @@ def log_scaled(y, shift):
 
 
 @device_function
-def _log1p64(x):
-    u = 1.0 + x
+def log1p_product(a, b):
+    """log(1 + a b) in double precision without rounding a b, of which all digits count next to -1."""
+    x, u = a * b, muladd(a, b, 1.0)
     j = _exponent64(u)
     scale = from_bits((2048 - (j >> 52)) << 52)  # 4 2^-k, which is normal for every k
-    f = muladd(0.25 * x, scale, muladd(0.25, scale, -1.0))  # one rounding: 2^-k (1 + x) - 1 from the true x
+    f = muladd(0.25 * a * scale, b, muladd(0.25, scale, -1.0))  # one rounding: 2^-k (1 + x) - 1 from the true x
     v = _log_core64(f, _float_exponent64(j))
     v = v if x < _INF else x
-    v = v if not (x <= -1.0) else (-_INF if x == -1.0 else _NAN)
+    v = v if not (u <= 0.0) else (-_INF if u == 0.0 else _NAN)
     return x if u == 1.0 else v
+
+
+@device_function
+def _log1p64(x):
+    return log1p_product(x, 1.0)
 
 
 @device_function

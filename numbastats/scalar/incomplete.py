@@ -150,7 +150,8 @@ def gamma_density(x, c):
     rest = (product - (level - part)) - (d + part) + fma(a, ratio, -product) - less
     far = v * v >= T(0.09)
     level, rest = (level, rest) if far else (-excess_by(a, x, d), T(0.0))
-    more = peak + log(a / x)
+    upwards = a / x
+    more = peak + (log(upwards) if upwards < T(np.inf) else log(a) - log(x))
     logarithm = level + more
     part = logarithm - level
     rest = rest + (level - (logarithm - part)) + (more - part)
@@ -634,7 +635,7 @@ def _beta_integral(a, b, x, y):
 @device_function
 def _beta_factor(a, b, x, y):
     """The lower tail over ``x^a y^b/B(a, b)``; the fraction is fast below the mean or so."""
-    if a >= type(a)(_LARGE) and b >= type(a)(_LARGE):
+    if a >= type(a)(_LARGE) and b >= type(a)(_LARGE) and x > type(a)(1e-100):  # squares of x are no doubles below
         return _beta_integral(a, b, x, y)
     return _beta_fraction(a, b, x, y) / a
 

@@ -409,3 +409,42 @@ def test_bad_input():
     ):
         with pytest.raises(TypeError, match=message):
             make()
+
+
+def test_quantiles_that_underflow():
+    d = D.abs(D.exp(StudentT(1.96)))
+    assert d.ppf([0.0, 1e-300, 1e-6]).tolist() == [0.0, 0.0, 0.0] and d.isf(1.0 - 1e-6) == 0.0
+    np.testing.assert_allclose(d.ppf([1e-3, 0.5, 0.9]), np.exp(StudentT(1.96).ppf([1e-3, 0.5, 0.9])), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "d",
+    [
+        Mixture([Normal(5.0, 1e-3), Gamma(2.0, scale=1e5)]),  # of one that may be negative and one that is not
+        Mixture([Normal(scale=1e-200) * -1.0, Gamma(2.0, scale=1e5)]),
+        truncate(Normal() * -1e-200, lb=0.0),
+        D.abs(Mixture([Normal(), Gamma(2.0, scale=1e5)])),
+    ],
+    ids=repr,
+)
+def test_quantiles_of_all_magnitudes_are_found(d):
+    p = np.array([1e-300, 1e-100, 1e-17, 1e-6, 0.1, 0.3, 0.5, 0.7, 0.9])
+    for quantile, logs in ((d.ppf, d.logcdf), (d.isf, d.logsf)):
+        z = quantile(p)
+        assert not np.isnan(z).any()
+        inside = (z > 1e-300) & (z < 1e300) | (z < -1e-300)
+        np.testing.assert_allclose(logs(z[inside]), np.log(p[inside]), rtol=1e-11, atol=1e-11)
+
+
+def test_truncated_functions_where_those_of_the_whole_underflow():
+    """Beyond 11.5 is a mass of 7e-31."""
+    p = np.array([1e-300, 1e-290, 1e-100, 0.5])
+    for d, quantile, tail in ((truncate(Normal(), lb=11.5), "isf", "sf"), (truncate(Normal(), ub=-11.5), "ppf", "cdf")):
+        z = getattr(d, quantile)(p)
+        np.testing.assert_allclose(np.abs(z[:2]), [38.876451721427586, 38.279990568], rtol=1e-10)
+        np.testing.assert_allclose(getattr(d, f"log{tail}")(z), np.log(p), rtol=1e-13)
+        np.testing.assert_allclose(getattr(d, tail)(z), p, rtol=1e-11)
+        np.testing.assert_allclose(d.pdf(z), np.exp(d.logpdf(z)), rtol=1e-11)
+        assert getattr(d, quantile)(1e-300) == z[0] and getattr(d, tail)(z[0]) > 0.0 and d.pdf(z[0]) > 0.0
+    mixed = Mixture([truncate(Normal(), lb=11.5), Gamma(2.0, scale=1e-3)])
+    np.testing.assert_allclose(mixed.logsf(mixed.isf(p)), np.log(p), rtol=1e-12)

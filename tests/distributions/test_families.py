@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import types
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.stats
@@ -14,13 +15,18 @@ from numbastats.distributions import (
     GEV,
     GPD,
     AsymmetricLaplace,
+    Beta,
     BurrXII,
     ExGaussian,
     Frechet,
     Gamma,
     GeneralizedGamma,
     GeneralizedNormal,
+    Gumbel,
+    GumbelMin,
     HalfNormal,
+    InverseGamma,
+    InverseGaussian,
     Landau,
     Laplace,
     LogLogistic,
@@ -37,7 +43,7 @@ from numbastats.distributions import (
     fit_many,
 )
 from numbastats.distributions.fitting import CLASSES
-from tests.distributions.objects import CASES
+from tests.distributions.objects import CASES, OBJECTS
 
 FITS = {family: case.fits for family, case in CASES.items() if case.fits}
 
@@ -202,3 +208,85 @@ def test_missing_values_stay_where_max_and_min_drop_them():
         assert math.isnan(on_a_gpu(newton_place)(nan, 0.7, b, 0.0, 1.0, True))
     for f in ("pdf", "logpdf", "cdf", "logsf", "ppf"):
         assert np.isnan(getattr(PearsonIII([nan, 0.5], 0.0, 1.0), f)([0.5, nan])).all(), f
+
+
+FAR = [  # functions whose terms are no doubles where they are
+    (Gumbel(), "logpdf", -700.0, -1.0142320547350045e304),
+    (Gumbel(), "logpdf", -709.7, -1.6549840276802644e308),
+    (GumbelMin(), "logpdf", 700.0, -1.0142320547350045e304),
+    (Gumbel(scale=2.0), "logpdf", -1400.0, -1.0142320547350045e304),
+    (Frechet(1.0), "logpdf", 1e-308, -1e308),
+    (GEV(3.0), "logsf", 1e308, -236.76494031027806),
+    (GPD(3.0), "logsf", 1e308, -236.76494031027806),
+    (GPD(3.0), "logpdf", 1e308, -947.0597612411123),
+    (Gamma(30.0), "logpdf", 1e-320, -21439.247024805411),
+    (Gamma(30.0), "pdf", 1e-320, 0.0),
+    (InverseGamma(30.0), "logpdf", 1e308, -22056.339506874316),
+    (InverseGamma(30.0), "logpdf", 1e-307, -1e307),
+    (GeneralizedGamma(30.0, 1.5), "logpdf", 1e250, -math.inf),
+    (GeneralizedGamma(30.0, 1.5), "pdf", 1e250, 0.0),
+    (SkewNormal(2.5), "logcdf", 1e200, 0.0),
+    (SkewNormal(2.5), "logsf", 1e150, -5e299),
+    (SkewNormal(2.5), "logsf", 1e200, -math.inf),
+    (SkewNormal(-2.5), "cdf", -1e308, 0.0),
+    (SkewNormal(-2.5), "sf", -1e308, 1.0),
+    (InverseGaussian(2.0, 3.0), "logsf", 1e300, -3.75e299),
+    (PearsonIII(1.0), "logpdf", 1e300, -2e300),
+    (PearsonIII(0.001), "logpdf", 1e308, -math.inf),
+    (Beta(1e6, 1e6), "logcdf", 1e-152, -348606647.947242581),
+    (Beta(1e6, 1e6), "logcdf", 1e-320, -735440954.703121543),
+]
+
+
+@pytest.mark.parametrize(("d", "name", "x", "want"), FAR)
+def test_functions_far_out(d, name, x, want):
+    np.testing.assert_allclose(getattr(d, name)(x), want, rtol=1e-13)
+
+
+@pytest.mark.parametrize("d", [d for d in OBJECTS if not d.batch_shape], ids=repr)
+def test_functions_are_exponentials_of_their_logarithms(d):
+    """At points of all magnitudes: none is NaN, 0 or infinite where the exponential of the logarithm is a double."""
+    away = 10.0 ** np.r_[-300.0:301.0:20.0, -12.0:4.5:0.5]
+    low, high = d.support()
+    x = np.concatenate([-away, away, *(end + side * away for end, side in ((low, 1.0), (high, -1.0)) if np.isfinite(end))])
+    x = x[(x > low) & (x < high)]
+    for name in ("pdf", "cdf", "sf"):
+        value, logs = getattr(d, name)(x), getattr(d, f"log{name}")(x)
+        assert not np.isnan(value).any() and not np.isnan(logs).any() and (logs < math.inf).all(), name
+        want = np.exp(logs)
+        known = (want > 1e-290) & (want < 1e300)
+        far = np.abs(value[known] - want[known]) / want[known] / (1.0 + np.abs(logs[known]))
+        assert far.max(initial=0.0) < 2e-13, (name, x[known][np.argmax(far)])
+
+
+ENDS = [
+    *(cls(shape, scale=scale) for cls in (GPD, GEV) for shape in (-0.01, -0.3, -0.77, -2.5) for scale in (1.0, 4.0)),
+    *(PearsonIII(skew) for skew in (-3.0, -0.5, -0.01, 0.1, 1.7)),
+]
+
+
+@pytest.mark.parametrize("d", ENDS, ids=repr)
+def test_digits_next_to_an_end(d):
+    """As exact as anywhere, where x over the scale is a double."""
+    shape, scale = d.params[0], d.params.scale
+    pearson = isinstance(d, PearsonIII)
+    end = -2.0 / shape if pearson else -scale / shape
+    near = [end * (1.0 - 10.0**-k) for k in (3, 9, 13, 15)] + [end * (1.0 - k * 2.0**-51) for k in (1, 2, 3)]
+    with mpmath.workdps(60):
+        k = mpmath.mpf(shape)
+        for x in near:
+            rest = 1 + mpmath.mpf(x) * (k / 2 if pearson else k / mpmath.mpf(scale))
+            if pearson:
+                a = 4 / k**2
+                density = (a - 1) * mpmath.log(a * rest) - a * rest - mpmath.loggamma(a) + mpmath.log(2 / abs(k))
+                tail, name = mpmath.log(mpmath.gammainc(a, 0, a * rest, regularized=True)), "cdf" if shape > 0.0 else "sf"
+            else:
+                y = mpmath.log(rest) / k
+                jump = mpmath.exp(-y) if isinstance(d, GEV) else 0
+                density = -(1 + k) * y - jump - mpmath.log(scale)
+                tail, name = mpmath.log(-mpmath.expm1(-jump)) if isinstance(d, GEV) else -y, "sf"
+            for f, want in (("logpdf", density), (f"log{name}", tail)):
+                assert float(getattr(d, f)(x)) == pytest.approx(float(want), rel=2e-14, abs=2e-14), (f, x)
+                if -690.0 < want:
+                    got = float(getattr(d, f.removeprefix("log"))(x))
+                    assert got == pytest.approx(float(mpmath.exp(want)), rel=2e-14 * (1.0 + abs(float(want)))), (f, x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 
@@ -11,7 +12,7 @@ import scipy.optimize
 import scipy.stats as st
 
 import numbastats as ns
-from numbastats import distributions
+from numbastats import ConvergenceWarning, distributions
 from numbastats.distributions import fit, fit_many
 from tests.distributions.objects import CASES
 
@@ -488,7 +489,8 @@ def test_lmoments():
     j = np.arange(200)
     b = [x.mean(), (x * j).mean() / 199.0, (x * j * (j - 1)).mean() / (199.0 * 198.0)]
     for family, axis in (("gev", 3), ("gumbel", 2), ("normal", 2), ("logistic", 2), ("gpd", 2), ("exponential", 1)):
-        d = fit(x - (x.min() - 0.1 if axis < 3 else 0.0), family, method="lmoments").distribution
+        with pytest.warns(ConvergenceWarning, match="leaves out data") if family == "gpd" else contextlib.nullcontext():
+            d = fit(x - (x.min() - 0.1 if axis < 3 else 0.0), family, method="lmoments").distribution
         want = [b[0] - (x.min() - 0.1 if axis < 3 else 0.0), 2 * b[1] - b[0], 6 * b[2] - 6 * b[1] + b[0]]
         u, w = np.polynomial.legendre.leggauss(2000)
         u = 0.5 + 0.5 * np.tanh(3.0 * u) / math.tanh(3.0)
@@ -501,10 +503,36 @@ def test_lmoments():
         np.testing.assert_allclose(got[:axis], want[:axis], rtol=1e-5, err_msg=family)
 
 
+def test_fits_by_moments_whose_support_leaves_out_data():
+    """They have their parameters, and have not converged; the others of a batch are as alone."""
+    x = np.random.default_rng(1).gumbel(10, 2, 80).round(2)
+    with pytest.warns(ConvergenceWarning, match="support of this fit by moments leaves out data"):
+        found = fit(x, "gpd", method="lmoments")
+    end = found.params["loc"] - found.params["scale"] / found.params["shape"]
+    assert end < x.max() and found.loglik == -inf and found.aic == found.bic == inf
+    assert not found.converged and found.status == 1 and found.remark == "outside" and 'method="ml"' in found.message
+    assert "likelihood still rises" not in found.message and found.message in repr(found)
+    y = np.random.default_rng(0).random((50, 20))
+    with pytest.warns(ConvergenceWarning, match="18 of 50 fits ended .* leaves out data"):
+        batch = fit_many(y, "gpd", method="lmoments")
+    outside = -batch["scale"] / batch["shape"] < y.max(axis=1)
+    assert outside.sum() == 18
+    np.testing.assert_array_equal(batch.converged, ~outside)
+    np.testing.assert_array_equal(batch.remarks == "outside", outside)
+    np.testing.assert_array_equal(batch.loglik == -inf, outside)
+    i = int(np.flatnonzero(~outside)[0])
+    assert batch.one(i).params == pytest.approx(fit(y[i], "gpd", method="lmoments").params, rel=1e-13)
+    assert batch.one(i).remark == "by moments"
+    assert batch.one(int(np.argmax(outside))).message == found.message == batch.messages[outside][0]
+    with pytest.warns(ConvergenceWarning, match="leaves out data"):
+        assert fit_many([[0.0] * 5 + [1.0], np.arange(6.0)], "uniform", method="moments").status.tolist() == [1, 0]
+
+
 def test_moments():
     x = draws("gamma", 300, 14)
     for family in ("normal", "gamma", "lognormal", "inverse_gaussian", "gumbel", "logistic", "laplace", "uniform"):
-        found = fit(x, family, method="moments")
+        with pytest.warns(ConvergenceWarning, match="leaves out data") if family == "uniform" else contextlib.nullcontext():
+            found = fit(x, family, method="moments")
         assert found.distribution.mean() == pytest.approx(x.mean(), rel=1e-9), family
         assert found.distribution.std() == pytest.approx(x.std(), rel=1e-9), family
         assert found.aic == inf and "by moments" in found.message and math.isnan(found.se[next(iter(found.se))])

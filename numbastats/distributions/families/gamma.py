@@ -66,7 +66,9 @@ def plain_pdf(z, c):
 def logpdf(z, c):
     if is_plain(c):
         return plain_logpdf(z, c)
-    return gamma_log_mass(z, c) + log(c[0] / z) if z != 0.0 else -math.inf
+    ratio = c[0] / z
+    log_ratio = log(ratio) if ratio < math.inf else log(c[0]) - log(z)
+    return gamma_log_mass(z, c) + log_ratio if z != 0.0 else -math.inf
 
 
 @device_function

@@ -61,7 +61,8 @@ def logpdf(z, c):
     power = 0.0 if a * c[1] == 1.0 else a * log_y - log_z
     near = c[2] + power - y + log_power(0.0, c[0]) + log(a)
     far = gamma.logpdf(y, c[0]) + c[2] + log_y - log_z
-    return near if gamma.is_plain(c[0]) or log_y < _LEAST else far
+    value = near if gamma.is_plain(c[0]) or log_y < _LEAST else far
+    return value if y < math.inf else -math.inf
 
 
 @device_function

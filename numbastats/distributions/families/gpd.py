@@ -11,9 +11,12 @@ from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution, OneShape
-from numbastats.scalar.elementary import exp, expm1, log, log1p
+from numbastats.scalar.bits import muladd
+from numbastats.scalar.elementary import exp, expm1, log, log1p, log1p_product
 
 __all__ = ["GPD", "constants", "expanded", "guess", "logpdf", "reduced", "reduced_by_shape", "support"]
+
+_LOG_2 = math.log(2.0)
 
 
 @device_function
@@ -28,8 +31,10 @@ def support(c):
 
 @device_function
 def reduced(z, shape):
-    """log(1 + shape z)/shape, with its limit z at shape 0."""
-    return z if abs(shape) < 1e-200 else log1p(shape * z) / shape
+    """log(1 + shape z)/shape, with its limit z at shape 0, also where the product is no double."""
+    over = shape * z == math.inf
+    y = log1p_product(shape, z * 2.0**-512 if over else z) + (512.0 * _LOG_2 if over else 0.0)
+    return z if abs(shape) < 1e-200 else y / shape
 
 
 @device_function
@@ -89,7 +94,7 @@ def isf(p, c):
 @device_function
 def score(z, c):
     k = c[0]
-    rest = 1.0 + k * z
+    rest = muladd(k, z, 1.0)
     return -(1.0 + k) / rest, -reduced(z, k) - (1.0 + k) * reduced_by_shape(z, k)
 
 
@@ -122,7 +127,8 @@ class GPD(OneShape, Distribution):
     Notes
     -----
     Closed forms through log(1 + shape z)/shape, which goes through its limit at shape 0 without loss: relative errors of 1e-15,
-    and |log p| 1e-16 for density and tails. Next to a finite end the digits of x limit those of the tail.
+    and |log p| 1e-16 for density and tails. Next to a finite end
+    the digits of z limit those of the tail.
 
     References
     ----------

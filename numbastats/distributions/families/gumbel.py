@@ -21,8 +21,7 @@ constants, support = no_constants, whole_line
 
 @device_function
 def logpdf(z, c):
-    value = -z - exp(-z)
-    return value if z > -700.0 else -math.inf
+    return -z - exp(-z)
 
 
 @device_function

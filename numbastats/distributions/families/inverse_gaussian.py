@@ -64,8 +64,10 @@ def logcdf(z, c):
 def logsf(z, c):
     u, v = _departures(z, c[0])
     a, gap = _ROOT_HALF * u, math.sqrt(2.0 / z)  # the arguments of erfcx are a and a + gap
+    if gap <= 0.1 * max(a, 1.0) and a > 3.0:
+        return log(0.5 * _fall_far_out(a, gap)) - log(a) - 0.5 * u * u
     if gap <= 0.1 * max(a, 1.0):
-        inner = _fall_far_out(a, gap) if a > 3.0 else _fall(a, gap)
+        inner = _fall(a, gap)
     elif u > 0.0:
         inner = erfcx(a) - erfcx(_ROOT_HALF * v)
     else:
@@ -93,7 +95,7 @@ def _fall(a, gap):
 
 @device_function(inline=False)
 def _fall_far_out(a, gap):
-    """erfcx(a) - erfcx(a + gap) for a > 3 and gap <= a/10.
+    """a times erfcx(a) - erfcx(a + gap) for a > 3 and gap <= a/10.
 
     erfcx(t) is 2/sqrt(pi) times the integral of exp(-s^2 - 2 t s), here by Gauss and Laguerre in 2 a s.
     """
@@ -101,7 +103,7 @@ def _fall_far_out(a, gap):
     for k in range(40):
         s = _FAR_POINTS[k] * inverse
         total = muladd(_FAR_WEIGHTS[k] * exp(-0.25 * s * s), -expm1(-gap * s), total)
-    return total * inverse * (1.0 / math.sqrt(math.pi))
+    return total * (1.0 / math.sqrt(math.pi))
 
 
 @device_function

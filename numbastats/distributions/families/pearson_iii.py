@@ -13,7 +13,8 @@ from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
-from numbastats.scalar.elementary import exp, log, log1p
+from numbastats.scalar.bits import muladd
+from numbastats.scalar.elementary import exp, log, log1p, log1p_product
 from numbastats.scalar.incomplete import excess_by, gamma_log_tails_by, gamma_quantile
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.special import digamma
@@ -32,7 +33,7 @@ def _at_least(x, low):
 @device_function
 def constants(skew):
     root = 2.0 / _at_least(abs(skew), _LEAST)
-    return gamma.constants(root * root), root, log(root), (1.0 if skew >= 0.0 else -1.0)
+    return gamma.constants(root * root), root, log(root), (1.0 if skew >= 0.0 else -1.0), 0.5 * _at_least(abs(skew), _LEAST)
 
 
 @device_function
@@ -42,34 +43,41 @@ def support(c):
 
 
 @device_function
-def log_density(d, c):
-    """Of the gamma variable a + d."""
-    a = c[0][0]
+def _variable(t, c):
+    """The gamma variable a (1 + |skew| t/2) without rounding the product: t is the distance from the mean to the long tail."""
+    return c[0][0] * _at_least(muladd(c[4], t, 1.0), 0.0)
+
+
+@device_function
+def log_density(t, c):
+    a, y = c[0][0], _variable(t, c)
     if gamma.is_plain(c[0]):
-        return gamma.logpdf(_at_least(a + d, 0.0), c[0]) + c[2]
-    value = c[0][3] + c[2] - excess_by(a, a + d, d) - log1p(d / a)
-    return -math.inf if a + d <= 0.0 else value
+        value = gamma.logpdf(y, c[0]) + c[2]
+    else:
+        value = c[0][3] + c[2] - excess_by(a, y, c[1] * t) - log1p_product(c[4], t)
+        value = value if y > 0.0 else -math.inf
+    return value if y < math.inf else -math.inf
 
 
 @device_function
 def logpdf(z, c):
-    return log_density(c[1] * c[3] * z, c)
+    return log_density(c[3] * z, c)
 
 
 @device_function
-def log_tails(d, g):
-    return gamma_log_tails_by(d, _at_least(g[0] + d, 0.0), g)
+def log_tails(t, c):
+    return gamma_log_tails_by(c[1] * t, _variable(t, c), c[0])
 
 
 @device_function
 def logcdf(z, c):
-    lower, upper = log_tails(c[1] * c[3] * z, c[0])
+    lower, upper = log_tails(c[3] * z, c)
     return lower if c[3] > 0.0 else upper
 
 
 @device_function
 def logsf(z, c):
-    lower, upper = log_tails(c[1] * c[3] * z, c[0])
+    lower, upper = log_tails(c[3] * z, c)
     return upper if c[3] > 0.0 else lower
 
 
@@ -87,9 +95,9 @@ def quantile(p, q, upper, c):
         n = -ndtri1(q) if upper else ndtri1(p)
         z = n + (n * n - 1.0) / (3.0 * root)
     for _ in range(3):
-        lower, above = log_tails(root * z, c[0])
+        lower, above = log_tails(z, c)
         gap = above - log(q) if upper else log(p) - lower
-        z += gap * exp((above if upper else lower) - log_density(root * z, c))
+        z += gap * exp((above if upper else lower) - log_density(z, c))
     return z
 
 
@@ -101,7 +109,7 @@ def ppf(p, c):
 
 @device_function
 def isf(p, c):
-    return -ppf(p, (c[0], c[1], c[2], -c[3]))
+    return -ppf(p, (c[0], c[1], c[2], -c[3], c[4]))
 
 
 @device_function
@@ -150,7 +158,7 @@ class PearsonIII(Distribution):
     Notes
     -----
     The incomplete gamma function of shape 4/skew^2, by differences from the mean, so that nothing is lost through skew = 0.
-    Next to the finite end the digits of x limit those of the tail. Fits find maxima with a skewness between -2 and 2, beyond
+    Next to the finite end the digits of z limit those of the tail. Fits find maxima with a skewness between -2 and 2, beyond
     which the likelihood has no bound. Of logarithms of data it is the log-Pearson III distribution of hydrology.
 
     References

@@ -53,6 +53,8 @@ _panel = legendre(_beyond, 32)
 def _log_wedge(h, a):
     """Logarithm of the integral, for h, a >= 0: of its own, or where the tail is not small from that over x < a or x < 1/a."""
     square, far = h * h, a * h
+    if not square + far * far < math.inf:
+        return -math.inf if h == h and a == a else math.nan
     if max(far, h) > 2.0:
         reach = 80.0 / (h * (far + math.sqrt(far * far + 80.0)))
         return -0.5 * (square + far * far) + log(_panel(reach, (square, a)) / math.pi)
@@ -68,6 +70,8 @@ def _log_tail(h, a):
     if a >= 0.0:
         return _log_wedge(h, a)
     both = log_ndtr(-h) + _LOG_2
+    if both == -math.inf:
+        return both
     return both + log1p(-exp(_log_wedge(h, -a) - both))
 
 

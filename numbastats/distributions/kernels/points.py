@@ -173,6 +173,17 @@ def log_of_tail(z, c):
 
 
 @device_function
+def _between(low, high, positive):
+    """The mean of two ends, or where they are of different orders of magnitude the geometric one; 0 parts those of two signs."""
+    if positive or low >= 0.0 and high > 1e3 * low:
+        return math.sqrt(max(low, 1e-320)) * math.sqrt(min(high, 1e308)) if high > 1e-320 else 0.5 * high
+    if high <= 0.0 and low < 1e3 * high:
+        return -math.sqrt(max(-high, 1e-320)) * math.sqrt(-low) if low < -1e-320 else 0.5 * low
+    mean = 0.5 * (low + high)
+    return 0.0 if low < 0.0 and high > 0.0 and min(-low, high) < 1e-3 * max(-low, high) else mean
+
+
+@device_function
 def newton_step(z, low, high, target, upper, positive, logpdf, logs):
     """A step of Newton's method for the z in [low, high] at which the logarithm of a tail, `logs` at z, is the target.
 
@@ -185,11 +196,12 @@ def newton_step(z, low, high, target, upper, positive, logpdf, logs):
     if positive:
         ratio = step / z
         new = z * exp(-4.0 if ratio < -4.0 else (4.0 if ratio > 4.0 else ratio))
-        middle = math.sqrt(max(low, 1e-320)) * math.sqrt(min(high, 1e308))
+        first, last = low, high
     else:
         reach = max(abs(z), 1.0)
         new = z + (-4.0 * reach if step < -4.0 * reach else (4.0 * reach if step > 4.0 * reach else step))
-        middle = 0.5 * (max(low, -8.0 * reach) + min(high, 8.0 * reach))
+        first, last = max(low, -8.0 * reach), min(high, 8.0 * reach)
+    middle = _between(first, last, positive)
     by_newton = new > low and new < high
     if not by_newton:
         new = z if excess == 0.0 or new == z else (middle if excess == excess else math.nan)
