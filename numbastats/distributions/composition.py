@@ -24,7 +24,7 @@ from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps
 from numbastats.distributions.protocol import Distribution, in_double, in_units, scipy_methods
 
-__all__ = ["Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
+__all__ = ["ByItem", "Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
 
 _OTHER_TAIL = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf", "ppf": "isf", "isf": "ppf"}
 _QUANTILES = ("ppf", "isf")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import math
 import time
@@ -14,13 +13,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import numbastats.distributions.families  # noqa: F401  all classes are to be there
 import numbastats.stable as stable
 from numbastats._core.checks import choice, is_lazy, is_masked, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.information import standard_errors
-from numbastats._core.kinds import LAZY, has_labels, in_kind_of, rows_alike, to_host
+from numbastats._core.kinds import LAZY, has_labels, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
@@ -29,6 +27,7 @@ from numbastats._core.results import Result, Table, estimates
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
+from numbastats.distributions.catalogue import CLASSES, class_of, distribution_of
 from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.kernels import fits as k
@@ -55,20 +54,6 @@ __all__ = [
     "refuse_frame",
     "series_of",
 ]
-
-
-def _classes(base):
-    """All classes of distributions that have fits."""
-    for cls in base.__subclasses__():
-        if cls._likelihood is not None or cls._equations is not None:
-            yield cls
-        yield from _classes(cls)
-
-
-CLASSES: dict[str, type[Distribution]] = {c.family: c for c in _classes(Distribution)}
-
-
-_ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliases}
 
 
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
@@ -577,12 +562,6 @@ class DistributionFits(Result):
             n_free=int(self.n_free[i]),
             **ended,
         )
-
-
-def distribution_of(cls, params):
-    """The object of a class with parameters by name; NaN for fits that ended outside of the parameters."""
-    inside = cls.in_domain({name: np.asarray(value) for name, value in params.items()})
-    return cls(**{name: in_kind_of(np.where(inside, value, math.nan), value) for name, value in params.items()})
 
 
 class _Series(NamedTuple):
@@ -1120,20 +1099,6 @@ def _of_moments(method, s, cls):
     found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
     _tell(found.status, found.messages)
     return found
-
-
-def class_of(family):
-    """The class of a family, from that, its name or another library's."""
-    if isinstance(family, type) and issubclass(family, Distribution) and (family._likelihood or family._equations):
-        return family
-    if not isinstance(family, str):
-        raise TypeError(f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(CLASSES)}")
-    name = _ALIASES.get(family, family)
-    if name not in CLASSES:
-        near = difflib.get_close_matches(family.lower().replace(" ", "_"), [*CLASSES, *_ALIASES], 3, 0.6)
-        meant = f"did you mean {' or '.join(map(repr, near))}? If not, " if near else ""
-        raise ValueError(f"family={family!r} is not known; {meant}the names are {', '.join(sorted(CLASSES))}")
-    return CLASSES[name]
 
 
 def _checked(family, zeros, device, workers):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from numbastats._core.information import standard_errors
 from numbastats._core.launch import run_loop
 from numbastats._core.status import FITTED, Status, among
+from numbastats.distributions.catalogue import CLASSES, distribution_of
 from numbastats.distributions.composition import truncate
 from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels import fits as k
@@ -109,8 +110,6 @@ def _inner_fixed(special, inner, known, settled):
 @functools.lru_cache(maxsize=1024)
 def _within(cls, known, intervals, cut, plan_of):
     """The contained families of a fit, and the fit from given parameters."""
-    from numbastats.distributions.fitting import CLASSES
-
     found = []
     for place, special in enumerate(cls._contains):
         inner = CLASSES[special.family]
@@ -145,8 +144,6 @@ def completed(plan, s, share, device, workers, run, plan_of):
     `run` fits series by a plan: parameters, information, numbers and status, from parameters by name if these are given;
     `plan_of` makes a plan.
     """
-    from numbastats.distributions.fitting import CLASSES
-
     options = share, device, workers
     params, info, numbers, status = run(plan, *options, s)
     cls, n = plan.cls, status.size
@@ -260,8 +257,6 @@ def limit_distribution(cls, place, params, own):
 
     From the parameters of the limit's family, an array of shape (..., p), and those of the class by name.
     """
-    from numbastats.distributions.fitting import CLASSES, distribution_of
-
     special = cls._contains[place]
     inner = CLASSES[special.family]
     made = distribution_of(inner, {name: params[..., j][()] for j, name in enumerate(inner.names)})

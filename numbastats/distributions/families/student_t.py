@@ -241,9 +241,7 @@ class StudentT(Distribution):
         "student_t", __name__, shapes=1, cost=dict(pdf=5.0, logpdf=4.0, cdf=250.0, sf=250.0, ppf=1000.0, isf=1000.0)
     )
     _equations = fits.OwnEquations(names, fits.FIT_STUDENT_T, 100.0)
-    _likelihood = Likelihood(
-        *("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), starts=4, every=MAXIMUM
-    )
+    _likelihood = Likelihood(*("student_t", _kernels, names), shapes=1, below=(0.05,), above=(1e6,), starts=4, every=MAXIMUM)
 
     def __init__(self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):
         self._set(df=df, loc=loc, scale=scale)
