@@ -114,7 +114,7 @@ class Rainfall:
 
     def setup(self):
         self.x = data("gamma", 100 if SMOKE else 20_000, 40)
-        distributions.standardise(self.x[:2])
+        self.time_standardise()
 
     def time_standardise(self):
         distributions.standardise(self.x, workers=1)

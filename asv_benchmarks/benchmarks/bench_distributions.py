@@ -132,6 +132,8 @@ class Objects:
     def setup(self, name):
         self.d = made(name)
         self.d.expected_shortfall(0.025)
+        self.time_expect(name)
+        self.time_score_1000_points(name)
 
     def time_expected_shortfall(self, name):
         self.d.expected_shortfall(0.025)

@@ -155,6 +155,7 @@ class AtSamples:
     def setup(self, n):
         self.x = normal(n, 2)
         self.density = ns.kde.at_samples(self.x, **ONE)
+        self.time_leave_one_out(n)
 
     def time_at_samples(self, n):
         ns.kde.at_samples(self.x, **ONE)
@@ -251,6 +252,7 @@ class Line:
         self.places = self.fitted.ppf(self.many)
         self.time_cdf_of_many(n)
         self.time_ppf(n)
+        self.time_sample(n)
 
     def time_ppf(self, n):
         self.fitted.ppf(self.p)
