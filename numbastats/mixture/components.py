@@ -380,7 +380,7 @@ def starts(design, x, w, workers, count, rng, given=()):
     """
     model = Model(design, *_cells(x, w), workers)
     more = 1 if design.places.size < 2 or design.weights is None else 3  # which weight is whose has no other starts
-    course = (8, _RANKED * more), (25, _CLIMBED + more - 1)
+    course = (6, _RANKED * more), (15, _CLIMBED + more - 1)
     return _short_runs(model, model.maximisation(_drawn(model, count, rng)), course, given)
 
 
