@@ -543,24 +543,23 @@ class DistributionFits(Result):
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
         n_values, n_iter, status = (int(a[i]) for a in (self.n_values, self.n_iter, self.status))
-        remark, place, ended = self._remarks(i).item(), -1 if self._limits is None else int(self._limits.which[i]), {}
-        if place >= 0:
-            family = self.cls._contains[place].family
-            own = CLASSES[family].names
-            limit = {
-                name: dict(zip(own, map(float, a[i]), strict=False))
-                for name, a in (("params", self._limits.params), ("se", self._limits.se))
-            }
-            covariance = self._limits.covariance[i][: len(own), : len(own)]
-            ended = dict(limit=family, limit_params=limit["params"], limit_se=limit["se"], _limit=(place, covariance))
+        remark, limit = self._remarks(i).item(), str(self.limit[i])
+        own: dict[str, Any] = {}
+        if self._limits is not None and limit:
+            names = CLASSES[limit].names
+            params_there, se_there = (
+                dict(zip(names, map(float, a[i]), strict=False)) for a in (self._limits.params, self._limits.se)
+            )
+            within = int(self._limits.which[i]), self._limits.covariance[i][: len(names), : len(names)]
+            own = dict(limit=limit, limit_params=params_there, limit_se=se_there, _limit=within)
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
-            message=_in_words(status, remark, ended.get("limit", "")),
+            message=_in_words(status, remark, limit),
             partial=self.partial,
             remark=remark,
             n_free=int(self.n_free[i]),
-            **ended,
+            **own,
         )
 
 
@@ -1258,9 +1257,10 @@ def fit(
     log-likelihood, most of which the one value at mu contributes. Where lam <= 1.5 the density has a cusp (or no second
     derivative) at mu, and the likelihood one at every value: the best mu of the values nearby is searched, of 60 values or fewer
     that of all. There are no standard errors then, as they rest on second derivatives; with mu in `fixed` the other parameters
-    have theirs, given mu. A generalised hyperbolic distribution often fits best at a boundary (delta = 0: variance gamma, a limit;
-    alpha = abs(beta): a skew t distribution, status 3: the maximum where the difference is 1e-6 in units of the spread), or has a
-    pole (a value as mu, delta towards 0). Some hundreds of values hardly determine its five parameters, as the standard errors say.
+    have theirs, given mu. A generalised hyperbolic distribution often fits best at a boundary (delta = 0: variance gamma, a
+    limit; alpha = abs(beta): a skew t distribution, status 3: the maximum where the difference is 1e-6 in units of the spread),
+    or has a pole (a value as mu, delta towards 0). Some hundreds of values hardly determine its five parameters, as the standard
+    errors say.
 
     Examples
     --------
