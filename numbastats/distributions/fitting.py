@@ -730,13 +730,20 @@ class _Plan(NamedTuple):
         return self.values[[self.layout.index(name) for name in self.names]]
 
 
+def _one_number(value, name):
+    """A number that all values and series share."""
+    if np.ndim(value) or isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}; it takes one number, the same for all values and series")
+    return float(value)
+
+
 def _numbers(fixed, cls):
     """Fixed parameters as numbers, NaN for None; every message about them."""
     values = {}
     for name, value in (fixed or {}).items():
         if name not in cls.names:
             raise ValueError(f"fixed names {name!r}; the parameters of {cls.family} are {', '.join(cls.names)}")
-        v = math.nan if value is None else float(value)
+        v = math.nan if value is None else _one_number(value, f"fixed={{{name!r}: ...}}")
         positive = name in cls._positive
         if value is not None and (not math.isfinite(v) or (positive and v <= 0.0)) and name not in ("lower", "upper"):
             raise ValueError(f"fixed {name}={value!r} must be {'finite and > 0' if positive else 'finite'}")
@@ -1158,7 +1165,8 @@ def _cut(truncated):
         return None
     if not isinstance(truncated, tuple | list) or len(truncated) != 2:
         raise TypeError(f"truncated={truncated!r} must be a pair of numbers, the ends between which values are seen")
-    a, b = (float(end if v is None else v) for v, end in zip(truncated, (-math.inf, math.inf), strict=True))
+    ends = zip(truncated, (-math.inf, math.inf), strict=True)
+    a, b = (_one_number(end if v is None else v, "an end of truncated=") for v, end in ends)
     if not a < b:
         raise ValueError(f"truncated=({a}, {b}): the first end must be below the second")
     return a, b

@@ -211,8 +211,10 @@ def _bootstrap(found, function, level, count, rng, workers):
         warn(f"estimate: {message}", ConvergenceWarning)
     if used.size < 2:
         raise ValueError(f"the bootstrap has no interval: {message}")
-    lower, upper = np.quantile(used, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
-    return Estimate(value, float(used.std(ddof=1)), float(lower), float(upper), level, "bootstrap", samples, message)
+    with np.errstate(invalid="ignore"):  # of infinite values, which have no standard deviation
+        lower, upper = np.quantile(used, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        se = float(used.std(ddof=1))
+    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message)
 
 
 def _profile(found, function, level, x):

@@ -796,3 +796,9 @@ def test_remarks_stand_beside_the_status():
     with pytest.warns(ns.ConvergenceWarning):
         mixed = fit_many([x[0], np.full(9, 2.0)], "gamma", method="moments")
     assert mixed.remarks.tolist() == ["by moments", ""] and mixed.one(1).remark == "" and mixed.status[1] == 5
+
+
+def test_fixed_parameters_and_ends_are_one_number():
+    for options in (dict(truncated=([1, 2, 3], None)), dict(fixed={"loc": [1.0, 2.0]})):
+        with pytest.raises(TypeError, match="one number, the same for all"):
+            fit([1.0, 2.0, 4.0], "normal", **options)
