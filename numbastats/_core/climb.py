@@ -141,7 +141,7 @@ def _moved_by_logarithms(data, n, par, step, out):
     for i in range(n):
         if logs[i]:
             longest = max(longest, abs(step[i]))
-            out[i] = par[i] * math.exp(step[i])
+            out[i] = par[i] * math.exp(min(step[i], 2.0))
         else:
             out[i] = par[i] + _unit(logs, n, par, i) * step[i]
     return longest <= 2.0

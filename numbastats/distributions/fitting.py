@@ -1289,13 +1289,14 @@ def fit(
 
     That of a variance gamma distribution has none: with mu at one of the values, the density of that value
     grows like 1/(2 lam - 1) as lam falls to 1/2, and is infinite below. The fit stays at lam >= 0.51. Status 0 is a local
-    maximum inside, status 3 the end at 0.51; there may be likelier points next to 0.51 with another mu, by some units of
+    maximum inside, status 10 the end at 0.51; there may be likelier points next to 0.51 with another mu, by some units of
     log-likelihood, most of which the one value at mu contributes. Where lam <= 1.5 the density has a cusp (or no second
-    derivative) at mu, and the likelihood one at every value: the best mu of the values nearby is searched. There are no standard
-    errors then, as they rest on second derivatives; with mu in `fixed` the other parameters have theirs, given mu. A generalised
-    hyperbolic distribution often fits best at a boundary (delta = 0: variance gamma; alpha = abs(beta): a skew t distribution),
-    which is status 3: the maximum where delta, or alpha - abs(beta), is 1e-6 in units of the spread, or where delta = 0. Some
-    hundreds of values hardly determine its five parameters, as the standard errors say.
+    derivative) at mu, and the likelihood one at every value: the best mu of the values nearby is searched, of 60 values or fewer
+    that of all. There are no standard errors then, as they rest on second derivatives; with mu in `fixed` the other parameters
+    have theirs, given mu. A generalised hyperbolic distribution often fits best at a boundary (delta = 0: variance gamma, a
+    limit; alpha = abs(beta): a skew t distribution, status 3: the maximum where the difference is 1e-6 in units of the spread),
+    or has a pole (a value as mu, delta towards 0). Some hundreds of values hardly determine its five parameters, as the standard
+    errors say.
 
     Examples
     --------

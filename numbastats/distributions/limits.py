@@ -160,9 +160,11 @@ def completed(plan, s, share, device, workers, run, plan_of):
     of_limit: dict[int, Any] = {}
     fitted = _FITTED[status] & ((status != Status.OK) | (not certain))
     again = _from_start(plan, plan_of) if inners else None
+    held = {} if again is None or again.by_likelihood else again.cls._equations.held or {}
 
     def climb(use, start, least):
         """Climbs from given parameters, for series whose maximum is then above `least`."""
+        start = held | start
         if again is None or not len(use) or not set(again.layout) <= set(start):
             return
         new = run(again, *options, subset(s, use), {name: start[name] for name in again.layout})
@@ -182,7 +184,7 @@ def completed(plan, s, share, device, workers, run, plan_of):
         ll = np.where(np.isnan(ll), -math.inf, ll)
         above = ~(loglik[use] >= ll - _ABOVE * unit[use]) & (ll > -math.inf)
         if inner.limit:
-            above |= (status[use] != Status.OK) & (status[use] != Status.LIMIT) & (ll > -math.inf)
+            above |= np.isin(status[use], (Status.NO_CONVERGENCE, Status.BOUND)) & (ll > -math.inf)
         if above.any():
             by_name = _inner_params(inner, p[above])
             for t in _SIZES if inner.limit else (1.0,):

@@ -173,7 +173,9 @@ def test_series_that_cannot_be_fitted(family):
     outside = family in POSITIVE_DATA
     assert found.status[1:5].tolist() == [7, 4, 5, 8] and (found.status[5] == 6) == outside
     assert not found.converged[1:5].any() and np.isnan(found.params[1:5]).all() and np.isnan(found.se[1:5]).all()
-    assert not np.isnan(found.params[[0, 6]]).any()
+    at_pole = found.status[[0, 6]] == ns.Status.POLE
+    assert (np.isnan(found.params[[0, 6]]).any(axis=-1) == at_pole).all() and not at_pole[1]
+    assert not at_pole[0] or family == "generalized_hyperbolic"
     assert found.messages[1] == "all values are missing, or of weight 0" and found.one(3).message == "all values are equal"
     assert "zeros" in found.messages[5] or not outside
 
@@ -210,9 +212,11 @@ def test_student_limits():
 def test_limits_of_hyperbolic_distributions():
     rng = np.random.default_rng(21)
     found = fit(rng.laplace(size=600), "hyperbolic")
-    assert not found.converged and "boundary" in found.message
-    found = fit(rng.uniform(size=300), "nig")
-    assert found.converged and found.status == 2 and found.limit == "normal" and "normal" in found.message
+    assert found.status == 2 and found.limit == "asymmetric_laplace" and found.params["delta"] == 0.0
+    x = rng.uniform(size=300)
+    found = fit(x, "nig")  # inverse Gaussian from -2.3 on, 1.4 likelier than the normal distribution
+    assert found.converged and found.status == 2 and found.limit == "inverse_gaussian" and "inverse-gaussian" in found.message
+    assert found.loglik > fit(x, "normal").loglik + 1.0
 
 
 def test_gamma_with_little_spread_and_small_shapes():
@@ -636,18 +640,19 @@ def test_the_unit_of_weights_does_not_matter(family):
     ("family", "seeds"), [("generalized_hyperbolic", (1002, 1007, 1018)), ("hyperbolic", (1001, 1004, 1010))]
 )
 def test_a_boundary_is_the_same_point_in_all_units_and_orders(family, seeds):
-    """Climbs ended where they first came near to it: log-likelihoods were 1e-6 apart."""
+    """Climbs ended where they first came near to it: log-likelihoods were 1e-6 apart. It is a limit or a pole."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
         x, w = draws(family if seed < 1015 else "normal", (60,), rng), rng.uniform(0.5, 2.0, 60)
         want, order = fit(x, family, weights=w), rng.permutation(60)
-        assert want.status == 3
+        assert want.status in (2, 3, 10)
         others = [(unit * x, w, unit, 1.0) for unit in (0.3, 7.0, 1e-3)] + [(x, unit * w, 1.0, unit) for unit in (3.0, 7.0, 1e3)]
         for y, v, unit, weight in [*others, (x[order], w[order], 1.0, 1.0)]:
             found = fit(y, family, weights=v)
-            assert found.status == 3
-            assert found.loglik / weight + w.sum() * math.log(unit) == pytest.approx(want.loglik, abs=1e-9)  # observed 1e-11
-            assert found.params["mu"] / unit == pytest.approx(want.params["mu"], rel=1e-6)
+            assert found.status == want.status and found.limit == want.limit
+            height = found.loglik / weight + w.sum() * math.log(unit)
+            assert height == pytest.approx(want.loglik, abs=1e-9, nan_ok=True)  # observed 1e-11
+            assert found.params["mu"] / unit == pytest.approx(want.params["mu"], rel=1e-6, nan_ok=True)
 
 
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
@@ -664,7 +669,7 @@ def test_weights_are_repetitions_and_no_weight_is_no_value(family):
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
 @pytest.mark.parametrize("family", FAMILIES + HYPERBOLIC)
 def test_scaled_shifted_and_mirrored_data(family):
-    """Of as many values as tell the parameters; for few, see below what is known to be wrong."""
+    """Of as many values as tell the parameters."""
     x = draws(family, (300,), np.random.default_rng(48))
     want = fit(x, family)
     assert want.status == 0
@@ -753,29 +758,27 @@ def test_mirrored_data_have_the_mirrored_fit(family):
     ):
         found, mirrored = fit(x, family), fit(-x, family)
         nearly = 1e-9 if found.converged else 1e-5  # where it rises to a limit
-        assert mirrored.loglik == pytest.approx(found.loglik, abs=nearly) and mirrored.status == found.status
-        if found.converged:
+        assert mirrored.loglik == pytest.approx(found.loglik, abs=nearly, nan_ok=True) and mirrored.status == found.status
+        if found.status == 0:
             want = {n: -v if n in ("beta", "mu") else v for n, v in found.params.items()}
             assert mirrored.params == pytest.approx(want, rel=1e-4)
 
 
-# --- known to be wrong: fits that another way of estimation will replace
-
-
-@pytest.mark.xfail(strict=True, reason="the start of a climb follows the outlier")
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
 def test_nig_with_a_gross_outlier():
+    """The start of a climb followed the outlier; the Cauchy distribution is within the family."""
     x = np.r_[np.random.default_rng(3).normal(size=300), 1e9]
     nearly_cauchy = max(ns.distributions.NIG(a, 0.0, d, 0.0).logpdf(x).sum() for a in (1e-9, 1e-7, 1e-5) for d in (0.4, 0.7, 1.0))
     assert fit(x, "nig").loglik >= nearly_cauchy
 
 
-@pytest.mark.xfail(strict=True, reason="the climb of a variance gamma distribution ends beside a better mu")
 @pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
 def test_a_parameter_fixed_at_its_estimate_gains_nothing():
+    """The climb of a variance gamma distribution ended beside a better mu; here are poles at all values, and no maximum."""
     x = [3.37, 1.52, 0.26, 1.38, 0.71, 2.0, 3.21]
-    found = fit(x, "variance_gamma")
-    assert fit(x, "variance_gamma", fixed={"mu": found.params["mu"]}).loglik <= found.loglik + 1e-6
+    assert fit(x, "variance_gamma").status == 10
+    parts = [fit(x, "variance_gamma", fixed={"mu": mu}) for mu in x]
+    assert all(part.status != 0 or part.params["lam"] > 1.0 for part in parts)  # smooth at mu, which is no maximum
 
 
 def test_remarks_stand_beside_the_status():

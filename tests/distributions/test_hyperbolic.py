@@ -228,3 +228,122 @@ def test_parameters_beyond_the_doubles():
     assert ns.distributions.nig.mean(1e150, 0.5e150, 1e-150, 3.0) == pytest.approx(3.0, rel=1e-14)
     with pytest.raises(TypeError, match="call the method `table` of one"):
         ns.distributions.FrozenDistribution(None)
+
+
+LAWS = (generalized_hyperbolic, hyperbolic, nig, variance_gamma)
+CONTAINED = {  # parameters and quantiles of a contained distribution
+    "student_t": (3.4, 1.0, 2.0),
+    "normal": (1.0, 2.0),
+    "cauchy": (1.0, 2.0),
+    "laplace": (1.0, 2.0),
+    "asymmetric_laplace": (0.7, 1.0, 2.0),
+    "exponential": (1.0, 2.0),
+    "gamma": (1.7, 1.0, 2.0),
+    "inverse_gaussian": (2.0, 3.0, 1.0),
+    "nig": (1.5, 0.6, 2.0, 1.0),
+    "hyperbolic": (1.5, 0.6, 2.0, 1.0),
+    "variance_gamma": (1.7, 1.5, 0.6, 1.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("law", "part"), [(law, part) for law in LAWS for part in law.cls._contains], ids=lambda v: getattr(v, "family", v)
+)
+def test_what_the_families_contain(law, part):
+    """On the way to a contained distribution the densities come nearer; of a special case they are the same."""
+    inner = ns.distributions.fitting.class_of(part.family)
+    params = dict(zip(inner.names, CONTAINED[part.family], strict=True))
+    distribution = inner(**params)
+    y = distribution.ppf(np.array([0.03, 0.2, 0.5, 0.8, 0.97]))
+    want, x = distribution.logpdf(y), -y if part.mirrored else y
+    far = [np.abs(law.logpdf(x, **part.at(t, params)) - want).max() for t in (1e2, 1e4, 1e6)]
+    if part.is_limit(inner.names):  # the errors fall as 1/t at least, down to rounding
+        assert far[1] < 0.02 * far[0] or far[1] < 1e-9, far
+        assert far[2] < 2e-5, far
+    else:
+        assert max(far) < 1e-12, far
+    limit = part.at(math.inf, params)
+    assert set(limit) == set(law.cls.names) and not np.isnan(list(limit.values())).any()
+
+
+def _small(seed):
+    """A few values: heavy, rounded, skew, contaminated, light, or of the family."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 40))
+    return (
+        lambda: rng.standard_t(3, n),
+        lambda: np.round(rng.laplace(size=n), 1),
+        lambda: rng.gamma(1.5, 2.0, n),
+        lambda: np.where(rng.random(n) < 0.1, 8.0, 1.0) * rng.normal(size=n),
+        lambda: rng.normal(size=n),
+        lambda: 0.4 * (g := rng.gamma(1.2, 1.0, n)) + np.sqrt(g) * rng.normal(size=n),
+    )[seed % 6]()
+
+
+def _alone(monkeypatch):
+    """Fits by the kernels alone, without what the families contain."""
+    for law in LAWS:
+        monkeypatch.setattr(law.cls, "_contains", ())
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_every_value_of_few_is_tried_as_mu(monkeypatch):
+    """At lam < 1 each value may be a maximum beside the poles of lam = 1/2, where fits ended: 17 of 50 had been found."""
+    _alone(monkeypatch)
+    found = 0
+    for seed in range(30):
+        x = _small(seed)
+        whole = ns.distributions.fit(x, "variance_gamma")
+        parts = [ns.distributions.fit(x, "variance_gamma", fixed={"mu": mu}) for mu in np.unique(x)]
+        best = max((part.loglik for part in parts if part.status == 0 and part.params["lam"] < 1.0), default=-math.inf)
+        assert whole.status in (0, 3, 10)
+        if best > -math.inf and whole.status != 3:  # a limit may be likelier
+            assert whole.status == 0 and whole.loglik >= best - 1e-6, seed
+            found += whole.params["lam"] < 1.0
+    assert found >= 3
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.cls.family)
+def test_order_mirror_and_unit_of_few_values(law, monkeypatch):
+    """The centre was the upper of two middle values, so a mirrored series could climb from elsewhere."""
+    _alone(monkeypatch)
+    for seed in range(18):
+        x = _small(seed)
+        want = ns.distributions.fit(x, law.cls.family)
+        order = np.random.default_rng(seed).permutation(x)
+        for y, unit in ((order, 1.0), (-x, 1.0), (x + 16.0, 1.0), (0.7 * x, 0.7), (1e-140 * x, 1e-140)):
+            found = ns.distributions.fit(y, law.cls.family)
+            assert found.status == want.status, (seed, unit)
+            if found.status == 0:
+                assert found.loglik + x.size * math.log(unit) == pytest.approx(want.loglik, abs=1e-7), (seed, unit)
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_poles_and_bounds(monkeypatch):
+    """A pole: one value as mu (lam towards 1/2, or delta towards 0), or a tie of most. Not where lam or mu is held beside it."""
+    _alone(monkeypatch)
+    x = np.array([3.37, 1.52, 0.26, 1.38, 0.71, 2.0, 3.21])
+    assert ns.distributions.fit(x, "variance_gamma").status == 10
+    assert ns.distributions.fit(x, "variance_gamma", fixed={"lam": 0.51, "mu": 1.52}).status != 10
+    ties = np.r_[np.zeros(7), 1.3, -0.4, 2.2, 0.7]
+    assert ns.distributions.fit(ties, "nig").status == 10
+    assert ns.distributions.fit(ties, "hyperbolic").status != 10
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.cls.family)
+def test_a_climb_begins_from_given_parameters(law):
+    """And from nowhere else: from a maximum it takes a step or two."""
+    from numbastats.distributions import fitting
+
+    rng = np.random.default_rng(5)
+    g = rng.gamma(2.5, 1.0, 300)
+    x = 0.3 * g + np.sqrt(g) * rng.normal(size=300)
+    want = ns.distributions.fit(x, law.cls.family)
+    assert want.status == 0
+    plan, series = fitting._plan(law.cls), fitting.series_of([x], -1, None, 0)
+    start = (law.cls._equations.held or {}) | want.params
+    params, _info, numbers, status = fitting._in_kernel(plan, False, "cpu", 1, series, start)
+    assert status[0] == 0 and numbers[0, fitting.k.LOGLIK] == pytest.approx(want.loglik, abs=1e-8)
+    assert numbers[0, fitting.k.PASSES] < (60 if law is variance_gamma else 10)
+    np.testing.assert_allclose(params[0], list(want.params.values()), rtol=1e-4, atol=1e-4)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from numbastats._core.elementwise import elementwise
 from numbastats.distributions import kernels, moments
 from numbastats.distributions.by_density import ByDensity
+from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.fits import OwnEquations
 from numbastats.distributions.kernels.hyperbolic import FIT_GENERAL, FIT_HYPERBOLIC, FIT_NIG
 from numbastats.distributions.tables import named_error, parameter_sets, times_exp
@@ -24,6 +25,92 @@ __all__ = ["GeneralizedHyperbolic", "Hyperbolic", "NIG", "VarianceGamma"]
 
 _GENERAL = ("lam", "alpha", "beta", "delta", "mu")  # what the kernels of fits take
 _DIFFERENCES = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))  # of eighth order, of a first derivative
+
+
+# What the families contain, in the parameters of the general one at the size t. X = mu + beta W + sqrt(W) Z with Z normal, W with
+# a density like w^(lam - 1) exp(-(delta^2/w + gamma^2 w)/2): as alpha and beta go to infinity together, X - mu becomes beta W.
+
+
+def _one_sided(side, lam, beta, rate, chi, loc):
+    """For a density like y^(lam - 1) exp(-(chi/y + 2 rate y)/2) of y = X - loc, with side = -1 of the mirrored values."""
+    alpha = beta + 2.0 * rate / (1.0 + np.sqrt(1.0 + 2.0 * rate / beta))  # gamma^2 is 2 rate beta
+    return dict(lam=lam, alpha=alpha, beta=side * beta, delta=np.sqrt(chi / beta), mu=side * loc)
+
+
+def _inverse_gaussian(side, t, mean, shape, loc):
+    return _one_sided(side, -0.5, t / mean, 0.5 * shape / (mean * mean), shape, loc)
+
+
+def _gamma(side, t, shape, loc, scale):
+    return _one_sided(side, shape, t / scale, 1.0 / scale, scale / (t * t), loc)
+
+
+def _exponential(side, t, loc, scale):
+    return _gamma(side, t, 1.0, loc, scale)
+
+
+def _normal(t, loc, scale):
+    return dict(lam=1.0, alpha=t / scale, beta=0.0, delta=t * scale, mu=loc)
+
+
+def _normal_of_gamma(t, loc, scale):
+    return dict(lam=t, alpha=np.sqrt(2.0 * t) / scale, beta=0.0, mu=loc)
+
+
+def _student_t(t, df, loc, scale):
+    return dict(lam=-0.5 * df, alpha=1.0 / (t * scale), beta=0.0, delta=np.sqrt(df) * scale, mu=loc)
+
+
+def _cauchy(t, loc, scale):
+    return _student_t(t, 1.0, loc, scale)
+
+
+def _asymmetric_laplace(t, kappa, loc, scale):
+    alpha, beta = 0.5 * (1.0 / kappa + kappa) / scale, 0.5 * (1.0 / kappa - kappa) / scale
+    return dict(lam=1.0, alpha=alpha, beta=beta, delta=1.0 / (t * alpha), mu=loc)
+
+
+def _laplace(t, loc, scale):
+    return _asymmetric_laplace(t, 1.0, loc, scale)
+
+
+def _nig(t, alpha, beta, delta, mu):
+    return dict(lam=-0.5, alpha=alpha, beta=beta, delta=delta, mu=mu)
+
+
+def _hyperbolic(t, alpha, beta, delta, mu):
+    return dict(lam=1.0, alpha=alpha, beta=beta, delta=delta, mu=mu)
+
+
+def _variance_gamma(t, lam, alpha, beta, mu):
+    return dict(lam=lam, alpha=alpha, beta=beta, delta=1.0 / (t * alpha), mu=mu)
+
+
+def _within(names, *maps, sides=()):
+    """What a family with these parameters contains; `sides`: one-sided distributions, whose location is free."""
+
+    def of(own, *side):
+        def own_names(t, **params):
+            general = own(*side, t, **params)
+            return {name: general[name] for name in names}
+
+        return own_names
+
+    both = [(own, mirrored) for own in sides for mirrored in (False, True)]
+    return (
+        *(Contains(own.__name__[1:].removesuffix("_of_gamma"), of(own)) for own in maps),
+        *(Contains(own.__name__[1:], of(own, -1.0 if far else 1.0), mirrored=far, fixed={"loc": None}) for own, far in both),
+    )
+
+
+_OF_GENERAL = _within(
+    _GENERAL,
+    *(_nig, _hyperbolic, _variance_gamma, _student_t, _normal, _asymmetric_laplace, _laplace),
+    sides=(_inverse_gaussian, _gamma, _exponential),
+)
+_OF_HYPERBOLIC = _within(_GENERAL[1:], _normal, _asymmetric_laplace, _laplace, sides=(_exponential,))
+_OF_NIG = _within(_GENERAL[1:], _normal, _cauchy, sides=(_inverse_gaussian,))
+_OF_GAMMA = _within(("lam", "alpha", "beta", "mu"), _normal_of_gamma, _asymmetric_laplace, _laplace, sides=(_gamma, _exponential))
 
 
 class GeneralizedHyperbolic(ByDensity):
@@ -66,6 +153,7 @@ class GeneralizedHyperbolic(ByDensity):
     aliases: ClassVar[tuple[str, ...]] = ("genhyperbolic",)
     _positive: ClassVar[tuple[str, ...]] = ("alpha", "delta")
     _scipy_shapes: ClassVar[tuple[str, ...]] = ("p", "a", "b")
+    _contains: ClassVar[tuple[Contains, ...]] = _OF_GENERAL
     _equations = OwnEquations(_GENERAL, FIT_GENERAL, 5e4, held={}, layout=_GENERAL)
 
     def __init__(self, lam: ArrayLike, alpha: ArrayLike, beta: ArrayLike, delta: ArrayLike, mu: ArrayLike = 0.0):
@@ -200,6 +288,7 @@ class Hyperbolic(GeneralizedHyperbolic):
     aliases: ClassVar[tuple[str, ...]] = ()
     _scipy_shapes = ("a", "b")
     _order = 1.0
+    _contains = _OF_HYPERBOLIC
     _equations = OwnEquations(names, FIT_HYPERBOLIC, 200.0, held={"lam": 1.0}, layout=_GENERAL)
 
     def __init__(self, alpha: ArrayLike, beta: ArrayLike, delta: ArrayLike, mu: ArrayLike = 0.0):
@@ -236,6 +325,7 @@ class NIG(Hyperbolic):
 
     family, aliases = "nig", ("norminvgauss",)
     _order = -0.5
+    _contains = _OF_NIG
     _equations = OwnEquations(Hyperbolic.names, FIT_NIG, 500.0, held={"lam": -0.5}, layout=_GENERAL)
 
 
@@ -271,6 +361,7 @@ class VarianceGamma(GeneralizedHyperbolic):
 
     names, family, aliases = ("lam", "alpha", "beta", "mu"), "variance_gamma", ()
     _positive, _scipy_shapes = ("lam", "alpha"), ("lam", "b")
+    _contains = _OF_GAMMA
     _equations = OwnEquations(names, FIT_GENERAL, 2e4, held={"delta": 0.0}, layout=_GENERAL)
 
     def __init__(self, lam: ArrayLike, alpha: ArrayLike, beta: ArrayLike, mu: ArrayLike = 0.0):
