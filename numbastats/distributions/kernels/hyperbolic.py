@@ -45,7 +45,7 @@ _BESIDE = 1e-6  # distance from a value, in units of the spread, at which it is 
 _WALK = 12  # values on either side that are tried as mu
 _ROUNDS = 8  # of such walks
 _FEW = 60  # of so many values each is tried as mu where there is no maximum yet
-_GAIN = 3.0, 0.1  # over lam = 1 from other lam that is looked for: a log-likelihood, and for each value
+_GAIN = 2.0, 0.05  # over lam = 1 from other lam that is looked for: a log-likelihood, and for each value
 _LOG_2, _LOG_SQRT_PI, _LOG_SQRT_2PI = 0.6931471805599453, 0.5723649429247001, 0.9189385332046727
 _TINY, _CLOSE = 1e-16, 1e-7  # least distance to mu, and that from which derivatives by it are taken
 
