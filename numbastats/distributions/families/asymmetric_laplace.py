@@ -123,7 +123,8 @@ class AsymmetricLaplace(Distribution):
     -----
     Closed forms, each written for its tail: relative errors of 1e-15, and |log p| 1e-16 for density and tails. Its loc is the
     quantile at kappa^2/(1 + kappa^2), which makes it the distribution of quantile regression. A fit tries every value as loc,
-    where the likelihood has its kinks: the maximum is the global one. Its standard errors are from the expected information.
+    where the likelihood has its kinks: the maximum is the global one, or at the least or largest value the limit of an
+    exponential distribution. Its standard errors are from the expected information.
 
     References
     ----------
