@@ -40,14 +40,14 @@ def test_a_change_reaches_those_who_import_it(reached):
     assert reaches("tests/distributions/test_fitting.py") and reaches(
         "tests/mixture/test_components.py"
     )  # of all families there are
-    assert not reaches("tests/distributions/test_moments.py") and not reaches("tests/kde/test_distributed.py")
+    assert not reaches("tests/kde/test_distributed.py")
     assert not reaches("tests/test_random.py")  # calls of other sub-packages are in tests/core/test_rooms.py
     left = {
         path.name
         for path in (changed.ROOT / "tests/distributions").glob("test_*.py")
         if not reaches(f"tests/distributions/{path.name}")
     }
-    assert left == {"test_hyperbolic.py", "test_moments.py", "test_student.py"}  # a case is no way from a family to these
+    assert left == {"test_student.py"}  # a case is no way from a family to these
     assert reached("tests/kde/naive.py") == [kde, rules]  # a helper of tests
     assert reached("tests/stable/test_functions.py") == [stable, rules]
 

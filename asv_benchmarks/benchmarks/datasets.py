@@ -297,6 +297,7 @@ for _arguments in (
     ("tanh", uniform(-5.0, 5.0), uniform(-5.0, 5.0), lambda mp, x: mp.tanh(x), math_tanh, np.tanh),
     ("log", spread(1e-300, 1e300), spread(1e-37, 1e37), lambda mp, x: mp.log(x), math_log, np.log),
     ("log1p", uniform(-0.99, 10.0), uniform(-0.99, 10.0), lambda mp, x: mp.log1p(x), math_log1p, np.log1p),
+    ("log1p_product", (_base, uniform(-0.009, 0.09)), (_base, uniform(-0.009, 0.09)), lambda mp, a, b: mp.log1p(a * b)),
     ("log_scaled", _scaled, _scaled, lambda mp, y, shift: mp.log(y) + shift * mp.log(2)),
     ("pow", (_base, uniform(-30.0, 30.0)), (_base, uniform(-20.0, 20.0)), lambda mp, x, y: mp.power(x, y), math_pow, np.power),
     ("sin", _100, _100, lambda mp, x: mp.sin(x), math_sin, np.sin),

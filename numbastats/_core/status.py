@@ -29,21 +29,21 @@ class Status(enum.IntEnum):
     >>> ns.Status(found.status)
     <Status.TOO_FEW: 4>
     >>> for status in ns.Status:
-    ...     print(f"{status:2} {status.name:15} {status.meaning[:49]}")
+    ...     print(f"{status:2} {status.name:15} {status.meaning[:48]}")
      0 OK              converged
-     1 NO_CONVERGENCE  no convergence: the likelihood still rises, or is
+     1 NO_CONVERGENCE  no convergence: the likelihood still rises, or i
      2 LIMIT           the likelihood rises to a limit of the family, a
-     3 BOUND           the likelihood rises to the boundary of the param
-     4 TOO_FEW         too few values for the parameters, or too few dis
+     3 BOUND           the likelihood rises to the boundary of the para
+     4 TOO_FEW         too few values for the parameters, or too few di
      5 CONSTANT        all values are equal
-     6 OUTSIDE         values outside the support or the truncation: fam
+     6 OUTSIDE         values outside the support or the truncation: fa
      7 NONE_LEFT       all values are missing, or of weight 0
-     8 NOT_FINITE      infinite values or invalid weights, or values who
+     8 NOT_FINITE      infinite values or invalid weights, or values wh
      9 STOPPED         stopped by the callback
     10 POLE            the likelihood is unbounded at a data point, and
-    11 NOT_CERTIFIED   stationary, but not a certified maximum: a redund
-    12 COLLAPSED       every start collapsed onto too few values; try fe
-    13 INADMISSIBLE    a certified local maximum exists, but it has a co
+    11 NOT_CERTIFIED   stationary, but not a certified maximum: a redun
+    12 COLLAPSED       every start collapsed onto too few values; try f
+    13 INADMISSIBLE    a certified local maximum exists, but it has a c
     """
 
     meaning: str

@@ -58,6 +58,7 @@ __all__ = [
 
 _SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
 _SECONDS = 0.25  # of work on them
+_NEAR_LIMIT = 1e4  # size of parameters near a limit, where a distribution of the class is wanted
 
 _CONVERGED = among(*CONVERGED)
 _INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
@@ -161,6 +162,14 @@ class DistributionFit(Result):
     def distribution(self) -> Distribution:
         """The distribution with these parameters; at a limit that of the limit."""
         return self._made(self.limit_params) if self._limit else distribution_of(self.cls, self.params)
+
+    def _of_class(self):
+        """The distribution as one of its class, and whether it is that of the fit: at a limit without parameters one near it."""
+        made = distribution_of(self.cls, self.params)
+        if self._limit is None or not np.isnan(made.params[0]):
+            return made, True
+        near = self.cls._contains[self._limit[0]].at(_NEAR_LIMIT, self.limit_params)
+        return distribution_of(self.cls, self.params | {name: float(value) for name, value in near.items()}), False
 
     def _made(self, params):
         """The distribution of other parameters by name, of arrays too: of the limit's family at a limit."""
@@ -732,7 +741,7 @@ class _Plan(NamedTuple):
 
 def _one_number(value, name):
     """A number that all values and series share."""
-    if np.ndim(value) or isinstance(value, str):
+    if np.ndim(value):
         raise TypeError(f"{name} is {value!r}; it takes one number, the same for all values and series")
     return float(value)
 
@@ -791,6 +800,10 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
         values[layout.index(name)] = value
     values[-2:] = cut or (-math.inf, math.inf)
     settled = likelihood.settled(values[len(layout) - 2 : len(layout)])
+    power = settled == ("scale",) and dict(zip(layout, values.tolist(), strict=False)).get("b") == 1.0
+    if likelihood.bounded and np.isnan(values[-4:-2]).any() and not power:
+        ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
+        raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
     if settled and (intervals or cut is not None):
         raise ValueError(
             f"{' and '.join(settled)} of {family} are at values of the sample; to censored or truncated data fit it with "
@@ -805,10 +818,6 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
         )
     if likelihood.tied and math.isnan(values[-4]):
         raise ValueError(f"the likelihood of {family} has no maximum by loc and scale together: give loc a number in fixed=")
-    power = settled == ("scale",) and dict(zip(layout, values.tolist(), strict=False)).get("b") == 1.0
-    if likelihood.bounded and np.isnan(values[-4:-2]).any() and not power:
-        ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
-        raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
     return _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
 
 

@@ -156,7 +156,7 @@ def completed(plan, s, share, device, workers, run, plan_of):
     certain = not plan.by_likelihood and cls._equations.certain
     of_limit: dict[int, Any] = {}
     fitted = _FITTED[status] & ((status != Status.OK) | (not certain))
-    again = _from_start(plan, plan_of) if inners else None
+    again = None if not inners or (not plan.by_likelihood and cls._equations.searches) else _from_start(plan, plan_of)
     held = {} if again is None or again.by_likelihood else again.cls._equations.held or {}
 
     def climb(use, start, least):
@@ -195,8 +195,8 @@ def completed(plan, s, share, device, workers, run, plan_of):
         best[place], limits.which[place] = ll[counts], inner.place
         of_limit[inner.place] = inner, use, p, i, num
     slack = unit * np.where(status == Status.OK, _CLEAR, _SHORT)
-    with np.errstate(invalid="ignore"):
-        at_limit = (limits.which >= 0) & ~(loglik > best + slack)
+    with np.errstate(invalid="ignore"):  # a pole without a value is one
+        at_limit = (limits.which >= 0) & ~(loglik > best + slack) & ~((status == Status.POLE) & np.isnan(loglik))
     limits.which[~at_limit] = -1
     cov = covariance(info, plan.known, workers)
     for place in np.unique(limits.which[at_limit]):

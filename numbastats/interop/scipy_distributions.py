@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from numbastats._core.checks import refuse_lazy, refuse_mask
+from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats.distributions import NIG, GeneralizedHyperbolic, Normal, StudentT, TruncatedNormal, fit
 from numbastats.distributions.protocol import scipy_family
 
@@ -44,7 +45,8 @@ def _fit(self: Any, data: Any, *args: Any, **kwds: Any) -> tuple[Any, ...]:
     ``f0 fdf fix_df`` and so on, `floc` and `fscale` hold values that are known. Start values are not needed, and not used.
     What our fits do not do is SciPy's generic fit: ``method="MM"``, an `optimizer`, censored data, and `a` or `b` held without
     `fscale`.
-    A `ConvergenceWarning` says where there is no maximum, `scipy.stats.FitError` where there are no parameters.
+    A `ConvergenceWarning` says where there is no maximum, or where parameters are only near a limit; `scipy.stats.FitError` where
+    there are no parameters.
     """
     from scipy.stats import FitError
 
@@ -70,7 +72,9 @@ def _fit(self: Any, data: Any, *args: Any, **kwds: Any) -> tuple[Any, ...]:
     found = fit(x, self.name, fixed=known)
     if not np.isfinite(found.loglik):
         raise FitError(f"the fit has no parameters: {found.message}")
-    best = found.distribution
+    best, exact = found._of_class()
+    if not exact:
+        warn(f"the likelihood rises to a limit, the {found.limit} distribution: these parameters are near it", ConvergenceWarning)
     return tuple(map(float, (*best._standard(), best.loc, best.scale)))
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from numbastats._core.errors import ConvergenceWarning
 from numbastats.distributions import (
     GEV,
     GPD,
@@ -90,8 +89,8 @@ def test_stationary_points_of_the_skew_normal_likelihood_do_not_win():
         found = fit(x, "skew_normal")
         starts = [scipy.stats.skewnorm.fit(x, s, loc=np.median(x), scale=x.std()) for s in (-3.0, 3.0)]
         best = max(scipy.stats.skewnorm.logpdf(x, *p).sum() for p in starts)
-        assert found.loglik > best - (1e-7 if found.status == 0 else 0.02)  # at the boundary the shape is 10000, not infinite
-        assert found.status == 0 or abs(found.params["shape"]) == 1e4
+        assert found.loglik > best - 1e-7
+        assert found.status == 0 or (found.status == 2 and found.limit == "half_normal")
 
 
 def test_families_by_two_names():
@@ -178,8 +177,8 @@ def test_asymmetric_laplace_fits(device):
     assert again.params == pytest.approx(twice.params, rel=1e-12) and again.loglik == pytest.approx(twice.loglik, rel=1e-12)
     with pytest.raises(ValueError, match="with a free loc is fitted to exact values"):
         fit(x, "asymmetric_laplace", truncated=(-5.0, None))
-    with pytest.warns(ConvergenceWarning, match="boundary"):
-        assert fit([1.0, 1.0, 1.0, 2.0, 5.0], "asymmetric_laplace").params["loc"] == 1.0  # an exponential distribution
+    at_end = fit([1.0, 1.0, 1.0, 2.0, 5.0], "asymmetric_laplace")
+    assert at_end.params["loc"] == 1.0 and at_end.limit == "exponential" and at_end.status == 2
 
 
 def test_missing_values_stay_where_max_and_min_drop_them():
@@ -197,7 +196,7 @@ def test_missing_values_stay_where_max_and_min_drop_them():
 
     nan = math.nan
     assert math.isnan(on_a_gpu(pearson_iii.constants)(nan)[1])
-    assert np.isnan(on_a_gpu(pearson_iii.log_tails)(nan, pearson_iii.constants(0.5)[0])).all()
+    assert np.isnan(on_a_gpu(pearson_iii.log_tails)(nan, pearson_iii.constants(0.5))).all()
     for low, positive in ((-math.inf, False), (0.0, True)):
         for z, logs in ((0.5, nan), (nan, nan)):
             new, _, _, moving = on_a_gpu(newton_step)(z, low, math.inf, -0.7, False, positive, -1.0, logs)

@@ -364,7 +364,7 @@ def test_refits_of_skew_data(family):
         x = np.random.default_rng(seed).gamma(2.0, 1.0, 40)
         found = fit_or_warn(x, family)
         for name, value in found.params.items():
-            if found.se[name] != 0.0:
+            if found.se[name] != 0.0 and 0.0 < abs(value) < inf:  # at a limit some are 0 or infinite
                 assert fit_or_warn(x, family, fixed={name: value}).loglik > found.loglik - 1e-3, (seed, name)
 
 
@@ -373,9 +373,10 @@ def test_scales_of_johnson_su_along_the_ridge():
     for seed in range(6):
         x = np.random.default_rng(seed).gamma(2.0, 1.0, 40)
         found = fit_or_warn(x, "johnson_su")
-        a, b, loc, scale = found.params.values()
+        assert found.status == 2 and found.limit == "lognormal"
+        sigma, loc, scale = found.limit_params.values()
         for fixed in (0.3, 0.1, 0.03, 0.01):
-            by_hand = distributions.JohnsonSU(a + math.copysign(b * math.log(fixed / scale), -a), b, loc, fixed)
+            by_hand = distributions.JohnsonSU(-math.log(2.0 * scale / fixed) / sigma, 1.0 / sigma, loc, fixed)
             again = fit(x, "johnson_su", fixed={"scale": fixed})
             assert again.converged and again.loglik > by_hand.logpdf(x).sum() - 1e-9
             mirrored = fit(-x, "johnson_su", fixed={"scale": fixed})
@@ -428,7 +429,9 @@ def test_asymmetric_laplace_at_its_ends():
     x = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 20.0])
     for y, kappa in ((x, 0.0), (1e8 * x, 0.0), (-x, inf)):
         found, mean = fit_or_warn(y, "asymmetric_laplace"), np.mean(np.abs(y - y[0]))
-        assert found.status == 3 and found.params["kappa"] == kappa and found.params["loc"] == y[0]
+        assert (
+            found.status == 2 and found.limit == "exponential" and found.params["kappa"] == kappa and found.params["loc"] == y[0]
+        )
         assert found.loglik == pytest.approx(-x.size * (1.0 + math.log(mean)), rel=1e-12)
     for seed in range(20):
         x = np.random.default_rng(seed).laplace(size=30) + np.random.default_rng(seed + 1).exponential(size=30)

@@ -16,6 +16,7 @@ from numbastats.distributions.limits import limit_distribution
 pytestmark = pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of fits whose status the tests look at
 
 VALUES = {"shape": 1.7, "df": 4.5, "sigma": 0.6, "mean": 2.3, "a": 1.4, "b": 1.0, "loc": 0.4, "scale": 1.3}
+VALUES |= {"lam": 1.6, "alpha": 2.1, "beta": 0.5, "delta": 1.2, "mu": 0.3, "kappa": 1.4}
 ARROWS = [(family, place) for family, cls in CLASSES.items() for place in range(len(cls._contains))]
 ENDS = {"lower": 0.4, "upper": 1.7}  # of truncated distributions
 # of a family that the library has no more than a shape for: a closed list, so that a new family says what it contains

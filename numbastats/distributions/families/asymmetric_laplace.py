@@ -147,7 +147,9 @@ class AsymmetricLaplace(Distribution):
     _kinked = True
 
     _kernels = Points("asymmetric_laplace", __name__, shapes=1, cost=dict.fromkeys(FUNCTIONS, 10.0))
-    _equations = fits.OwnEquations(("kappa", "loc", "scale"), fits.FIT_ASYMMETRIC_LAPLACE, 60.0, fixable=("kappa",))
+    _equations = fits.OwnEquations(
+        ("kappa", "loc", "scale"), fits.FIT_ASYMMETRIC_LAPLACE, 60.0, fixable=("kappa",), searches=True
+    )
     _likelihood = Likelihood("asymmetric_laplace", _kernels, ("kappa", "loc", "scale"), shapes=1, cost=100.0)
 
     def __init__(self, kappa: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

@@ -26,7 +26,7 @@ cdf, sf, logcdf, logsf, ppf, isf = transformed(Gumbel, log_image, log_preimage)
 def logpdf(z, c):
     log_z = log(z)
     t = c[1] * log_z
-    return c[2] - t - log_z - exp(-t) if t > -710.0 else -math.inf
+    return -math.inf if t <= -710.0 else c[2] - t - log_z - exp(-t)
 
 
 @device_function

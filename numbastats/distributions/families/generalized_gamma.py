@@ -62,7 +62,7 @@ def logpdf(z, c):
     near = c[2] + power - y + log_power(0.0, c[0]) + log(a)
     far = gamma.logpdf(y, c[0]) + c[2] + log_y - log_z
     value = near if gamma.is_plain(c[0]) or log_y < _LEAST else far
-    return value if y < math.inf else -math.inf
+    return -math.inf if y == math.inf else value
 
 
 @device_function

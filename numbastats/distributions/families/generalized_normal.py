@@ -124,7 +124,7 @@ class GeneralizedNormal(Distribution):
     _kinked = True
 
     _kernels = Points("generalized_normal", __name__, shapes=1, cost={**Gamma._kernels.cost, "pdf": 20.0, "logpdf": 15.0})
-    _equations = OwnEquations(names, FIT_GENERALIZED_NORMAL, 600.0)
+    _equations = OwnEquations(names, FIT_GENERALIZED_NORMAL, 600.0, searches=True)
     _likelihood = Likelihood(
         *("generalized_normal", _kernels, names), shapes=1, below=(0.0625,), above=(1e6,), starts=5, cost=400.0
     )

@@ -34,7 +34,7 @@ def support(c):
 def logpdf(z, c):
     y = reduced(z, c[0])
     value = (0.0 if c[0] == -1.0 else -(1.0 + c[0]) * y) - exp(-y)
-    return value if y > -710.0 else -math.inf
+    return -math.inf if y <= -710.0 else value
 
 
 @device_function

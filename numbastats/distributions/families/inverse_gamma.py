@@ -38,7 +38,7 @@ cdf, sf, logcdf, logsf, ppf, isf = transformed(gamma.Gamma, reciprocal, reciproc
 @device_function
 def logpdf(z, c):
     value = gamma.logpdf(1.0 / z, c[0]) - 2.0 * log(z)
-    return value if z > 6e-309 else -math.inf  # the reciprocal overflows below
+    return -math.inf if z <= 6e-309 else value  # the reciprocal overflows below
 
 
 @device_function

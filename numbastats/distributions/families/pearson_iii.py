@@ -55,8 +55,8 @@ def log_density(t, c):
         value = gamma.logpdf(y, c[0]) + c[2]
     else:
         value = c[0][3] + c[2] - excess_by(a, y, c[1] * t) - log1p_product(c[4], t)
-        value = value if y > 0.0 else -math.inf
-    return value if y < math.inf else -math.inf
+        value = -math.inf if y <= 0.0 else value
+    return -math.inf if y == math.inf else value
 
 
 @device_function

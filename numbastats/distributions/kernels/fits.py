@@ -71,6 +71,7 @@ class OwnEquations(NamedTuple):
     layout: tuple[str, ...] = ()  # parameters of the kernel in its order, where they are others
     fixable: tuple[str, ...] | None = None  # those that may be fixed; all by default
     certain: bool = False  # whether a maximum that is found is the only one
+    searches: bool = False  # whether they look for all maxima, so that no climb from elsewhere finds a better one
 
 
 _LOG_2PI = 1.8378770664093453
