@@ -194,15 +194,18 @@ class DistributionFit(Result):
             return math.nan
         if not self.cls.is_discrete:
             return math.sqrt(self.zeros * (1.0 - self.zeros) * (1.0 - self.zeros) / self.n_obs)
-        at_0, slopes = float(self.distribution.pmf(0.0)), np.zeros(len(self.params))
-        for i, (name, se) in enumerate(self.se.items()):  # of a share of zeros and counts above 0, which are independent
-            ends = (distribution_of(self.cls, self.params | {name: self.params[name] + by * se}) for by in (-1e-4, 1e-4))
+        params, errors, covariance = self.params, self.se, self.covariance
+        if self._limit is not None:
+            params, errors, covariance = self.limit_params, self.limit_se, self._limit[1]
+        at_0, slopes = float(self.distribution.pmf(0.0)), np.zeros(len(params))
+        for i, (name, se) in enumerate(errors.items()):  # of a share of zeros and counts above 0, which are independent
+            ends = (self._made(params | {name: params[name] + by * se}) for by in (-1e-4, 1e-4))
             low, high = (float(d.pmf(0.0)) for d in ends)
             slopes[i] = (high - low) / (2e-4 * se) if se > 0.0 else 0.0 * se
         share = self.zeros + (1.0 - self.zeros) * at_0
         slopes *= (1.0 - share) / (1.0 - at_0) ** 2
         of_share = share * (1.0 - share) / self.n_obs / (1.0 - at_0) ** 2
-        return math.sqrt(of_share + slopes @ np.nan_to_num(self.covariance) @ slopes)
+        return math.sqrt(of_share + slopes @ np.nan_to_num(covariance) @ slopes)
 
     def summary(self) -> Table:
         """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
@@ -479,6 +482,8 @@ class DistributionFits(Result):
             limit_distribution(self.cls, place, np.where(use, limits.params, math.nan), known)
             for place, use in zip(places, at_place, strict=True)
         ]
+        if len(others) == 1 and outside.all():
+            return others[0]
         index = np.zeros(which.shape)
         for i, place in enumerate(places, 1):
             index[which == place] = i
@@ -1168,6 +1173,11 @@ def _ends_of(x, censored, name="x"):
     return lo, hi
 
 
+def _are_exact(lo, hi):
+    """Whether all intervals are values."""
+    return bool(((lo == hi) | np.isnan(lo) | np.isnan(hi)).all() and np.array_equal(np.isnan(lo), np.isnan(hi)))
+
+
 def _cut(truncated):
     """Ends of a truncation, None for none."""
     if truncated is None:
@@ -1289,6 +1299,7 @@ def fit(
     """
     ends, cut = _ends_of(x, censored), _cut(truncated)
     a = floats(x, "x") if ends is None else ends[0]
+    ends = None if ends is None or _are_exact(*ends) else ends
     if a.ndim != 1:
         raise ValueError(f"x has shape {a.shape}; fit takes one series. Use fit_many(x, family, axis=...) for many")
     cls, device = _checked(family, zeros, "cpu", 1)
@@ -1381,6 +1392,8 @@ def fit_many(  # noqa: PLR0913
             "censored= goes with an array of series of one length; call fit for each series of a list, dict or frame"
         )
     ends = None if censored is None else _ends_of(data, censored, "data")
+    if ends is not None and _are_exact(*ends):
+        data, ends = ends[0] if not has_labels(data) else data, None
     plan = _plan(cls, fixed, ends is not None, _cut(truncated))
     data, least = ends[0] if ends is not None and not has_labels(data) else data, max(2, plan.free + 1)
     if is_lazy(data):

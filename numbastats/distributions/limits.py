@@ -47,7 +47,7 @@ class Limits(NamedTuple):
 
     def reshaped(self, shape: Any) -> Limits:
         """The same in the shape of a batch."""
-        return Limits(*(a.reshape((*shape, *a.shape[1:])) for a in self))
+        return Limits(*(a.reshape((*shape, *a.shape[self.which.ndim :])) for a in self))
 
     @property
     def se(self) -> NDArray[np.float64]:
@@ -176,7 +176,19 @@ def completed(plan, s, share, device, workers, run, plan_of):
         use = np.flatnonzero(fitted)
         if not use.size:
             break
-        p, i, num, st = run(inner.plan, *options, subset(s, use, inner.special.mirrored))
+        part = subset(s, use, inner.special.mirrored)
+        p, i, num, st = run(inner.plan, *options, part)
+        rest = np.flatnonzero(np.isin(st, (Status.NO_CONVERGENCE, Status.BOUND)))
+        if rest.size and inner.plan.cls._contains:  # its own floors lead it to a maximum
+            new_p, new_c, new_num, new_st, _ = completed(inner.plan, subset(part, rest), *options, run, plan_of)
+            there = new_st == Status.OK
+            rest = rest[there]
+            p[rest], num[rest], st[rest], i[rest] = (
+                new_p[there],
+                new_num[there],
+                new_st[there],
+                _inverses(new_c[there], inner.plan),
+            )
         ll = np.where(st == Status.OK, num[:, k.LOGLIK], -math.inf)
         ll = np.where(np.isnan(ll), -math.inf, ll)
         above = ~(loglik[use] >= ll - _ABOVE * unit[use]) & (ll > -math.inf)
@@ -216,6 +228,16 @@ def completed(plan, s, share, device, workers, run, plan_of):
     for values in (params, cov, loglik):
         values[status == Status.POLE] = math.nan
     return params, cov, numbers, status, limits
+
+
+def _inverses(cov, plan):
+    """Information from covariances, 0 by fixed parameters."""
+    free = np.flatnonzero(np.isnan(plan.known))
+    info, block = np.zeros(cov.shape), cov[:, free[:, None], free]
+    known = np.isfinite(block).all(axis=(-2, -1)) & (np.abs(np.linalg.det(np.where(np.isfinite(block), block, 0.0))) > 0.0)
+    info[:, free[:, None], free] = math.nan
+    info[np.flatnonzero(known)[:, None, None], free[:, None], free] = np.linalg.inv(block[known])
+    return info
 
 
 def _tell_limit(plan, inner, mine, found, into, limits):

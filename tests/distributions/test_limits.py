@@ -267,3 +267,44 @@ def test_neither_order_nor_unit_nor_weights_matter(family):
             assert (a.status, a.limit) == (b.status, b.limit)
             if a.converged:
                 assert b.loglik + shift == pytest.approx(a.loglik, rel=1e-8, abs=1e-6)
+
+
+def test_limits_in_batches_of_any_shape():
+    x = np.random.default_rng(1).exponential(size=(2, 3, 40))
+    fits, scores = fit_many(x, "lomax"), standardise(x, "lomax", axis=-1)
+    assert fits.limit.shape == (2, 3) and "exponential" in fits.limit
+    for i in np.ndindex(2, 3):
+        np.testing.assert_allclose(scores[i], standardise(x[i], "lomax"), rtol=1e-12)
+        assert fits.one(i).distribution == fit(x[i], "lomax").distribution
+    at_limit = x[fits.limit == "exponential"]
+    assert standardise(at_limit[0], "lomax").shape == (40,) and repr(ns.distributions.Lomax.fit(at_limit[0])).startswith(
+        "Exponential("
+    )
+
+
+def test_intervals_below_a_free_location():
+    """With intervals alone no climb began: the support begins below the upper ends of all."""
+    y = np.random.default_rng(4).normal(0.0, 1.0, 20)
+    lo = np.floor(4.0 * y) / 4.0
+    found = fit(None, "lognormal", censored=(lo, lo + 0.25), fixed={"loc": None})
+    d = found.distribution
+    assert found.status == 0 and np.log(d.cdf(lo + 0.25) - d.cdf(lo)).sum() == pytest.approx(found.loglik, rel=1e-9)
+    wider = fit(None, "johnson_su", censored=(lo, lo + 0.25))
+    assert wider.limit == "lognormal" and wider.loglik == pytest.approx(found.loglik, abs=1e-7)
+
+
+@pytest.mark.parametrize("family", ["skew_normal", "generalized_normal", "johnson_su", "student_t", "ex_gaussian"])
+def test_intervals_without_length_are_values(family):
+    y = np.random.default_rng(4).normal(0.0, 1.0, 20)
+    plain, found = fit(y, family), fit(None, family, censored=(y, y))
+    assert (found.status, found.limit, found.loglik, found.params) == (plain.status, plain.limit, plain.loglik, plain.params)
+
+
+def test_the_error_of_more_zeros_at_a_limit():
+    x = [0] * 10 + [3, 4, 5, 5, 6, 6, 7, 4, 5, 8]
+    a, b = (fit(x, family, zeros="inflated") for family in ("negative_binomial", "poisson"))
+    assert a.limit == "poisson" and a.zeros_se == pytest.approx(b.zeros_se, rel=1e-9) and a.zeros_se > 0.0
+
+
+def test_values_that_no_parameters_hold_are_outside():
+    assert fit([-0.43, -1.69, -3.55, -2.01], "pareto").status == 6

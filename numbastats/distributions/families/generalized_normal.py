@@ -126,7 +126,7 @@ class GeneralizedNormal(Distribution):
     _kernels = Points("generalized_normal", __name__, shapes=1, cost={**Gamma._kernels.cost, "pdf": 20.0, "logpdf": 15.0})
     _equations = OwnEquations(names, FIT_GENERALIZED_NORMAL, 600.0, searches=True)
     _likelihood = Likelihood(
-        *("generalized_normal", _kernels, names), shapes=1, below=(0.0625,), above=(1e6,), starts=5, cost=400.0
+        *("generalized_normal", _kernels, names), shapes=1, below=(0.0625,), above=(200.0,), starts=5, cost=400.0
     )
 
     def __init__(self, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0):

@@ -652,6 +652,8 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     least, most = math.inf, -math.inf
     for j in range(exact):
         least, most = min(least, x[j]), max(most, x[j])
+    for j in range(exact, n):  # a support begins below the upper ends of all intervals
+        least = min(least, x[length + j])
     loc = 0.0 if fixed[a] == fixed[a] else math.nan
     at_loc, at_scale = _settled_of(family, loc, least, about[3], most)
     held[a] = loc if loc == loc else at_loc
@@ -660,7 +662,7 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     sample = x[:exact], w[:exact], lo, hi, v, cut, mass, least, most
     data = sample, held, work[_EXTRA + 1], work[_EXTRA + 2], family, work[_EXTRA + 3]
     status, best = _best_climb(data, about, params, numbers, work)
-    if status == NO_CONVERGENCE and best == -math.inf:
+    if best == -math.inf:
         for i in range(a + 2):
             params[i] = math.nan
         return OUTSIDE
