@@ -408,10 +408,11 @@ class DistributionFits(Result):
     def messages(self) -> NDArray[np.str_]:
         """How each fit ended, in words."""
         said, remarks, limits = _MEANINGS[self.status], self.remarks, self.limit
-        for word in np.unique(limits):
-            said = np.where(limits == word, _in_words(Status.LIMIT, "", word), said) if word else said
-        for word in np.unique(remarks):
-            said = np.where(remarks == word, _in_words(Status.OK, word), said) if word else said
+        for limit in np.unique(limits).tolist():
+            for remark in np.unique(remarks[limits == limit]).tolist():
+                if limit or remark:
+                    text = _in_words(Status.LIMIT if limit else Status.OK, remark, limit)
+                    said = np.where((limits == limit) & (remarks == remark), text, said)
         return said
 
     def message(self, index: Any) -> str:
@@ -436,7 +437,12 @@ class DistributionFits(Result):
             found = np.where(se[..., self.names.index("loc")] > 0.0, "local", found)
         if self.method != "ml":
             found = np.where(self.status[i] == Status.OK, "by moments", "outside")
-        return np.where(np.isin(self.status[i], _TOLD[self.method == "ml"]), found, "")
+        told = np.where(np.isin(self.status[i], _TOLD[self.method == "ml"]), found, "")
+        if self._limits is None:
+            return told
+        counts = np.array([*(len(CLASSES[special.family].names) for special in self.cls._contains), 0])[self._limits.which[i]]
+        own = self._limits.se[i]
+        return np.where((np.isnan(own) & (np.arange(own.shape[-1]) < counts[..., None])).any(axis=-1), "at a value", told)
 
     @property
     def _likeliest(self):

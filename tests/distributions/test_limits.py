@@ -170,6 +170,16 @@ def test_zero_inflated_counts_with_a_rest_that_is_poisson():
             assert found.status == 0
 
 
+def test_what_errors_lack_at_a_limit_is_told():
+    x = ns.distributions.HalfNormal().rvs((2, 30), rng=3)
+    fits = fit_many(x, "skew_normal")
+    assert fits.limit.tolist() == ["half_normal"] * 2 and fits.remarks.tolist() == ["at a value"] * 2
+    one = fits.one(0)
+    assert one.message == fits.messages[0] == fits.message(0) and "half-normal distribution; no standard errors of" in one.message
+    light = fit(np.linspace(-1.0, 1.0, 40), "student_t")
+    assert light.remark == "" and light.message == "converged to a limit of the family, the normal distribution"
+
+
 def test_poles_have_no_parameters():
     for x in ([24.12, 44.38, 53.07, 92.64, 96.39], [0.1, 0.4, 0.9, 2, 3, 5, 8, 12, 18, 25, 33, 48.0]):
         found = fit(x, "pearson_iii")
