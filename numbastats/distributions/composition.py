@@ -750,10 +750,10 @@ class ByItem(_Composed):
             value = at(maps.PICKED, self.params.index, i - 0.5, at.of(part, name, x), value)
         return value
 
-    def _of_items(self, function):
-        """A value of each item, by its own distribution."""
-        index = np.broadcast_to(self.params.index, self.batch_shape)
-        found = np.full(self.batch_shape, math.nan)
+    def _of_items(self, function, shape=None):
+        """A value of each item, or of items broadcast to a shape, by its own distribution."""
+        index = np.broadcast_to(self.params.index, self.batch_shape if shape is None else shape)
+        found = np.full(index.shape, math.nan)
         for i, part in enumerate(self.params.distributions):
             mine = index == i
             if mine.any():
@@ -784,12 +784,7 @@ class ByItem(_Composed):
         return [place for part in self.params.distributions for place in _places_of(part)]
 
     def _shortfall(self, p, upper):
-        index, found = np.broadcast_to(self.params.index, p.shape), np.full(p.shape, math.nan)
-        for i, part in enumerate(self.params.distributions):
-            mine = index == i
-            if mine.any():
-                found[mine] = part._selected(mine).expected_shortfall(p[mine], upper=upper)
-        return found
+        return self._of_items(lambda d, mine: d.expected_shortfall(p[mine], upper=upper), p.shape)
 
     def _integral(self, func, lb, ub):
         ends = [np.broadcast_to(end, self.batch_shape) for end in (lb, ub)]

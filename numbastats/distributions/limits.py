@@ -138,6 +138,11 @@ def covariance(info, fixed, workers):
     return cov
 
 
+def _known_or_least(loglik):
+    """Log-likelihoods, -inf where a fit has none."""
+    return np.where(np.isnan(loglik), -math.inf, loglik)
+
+
 def completed(plan, s, share, device, workers, run, plan_of):
     """Parameters, covariance, numbers, status and limits of series: the fits of the kernel beside those of what is within.
 
@@ -148,7 +153,7 @@ def completed(plan, s, share, device, workers, run, plan_of):
     params, info, numbers, status = run(plan, *options, s)
     cls, n = plan.cls, status.size
     cut = tuple(plan.values[-2:]) if plan.by_likelihood and np.isfinite(plan.values[-2:]).any() else None
-    cut = None if cls._known and cut is not None and "lower" in cls._known else cut
+    cut = None if "lower" in cls._known else cut  # then these are parameters
     inners = _within(cls, tuple(_known(plan).items()), plan.intervals, cut, plan_of) if cls._contains else ()
     width = max((len(CLASSES[special.family].names) for special in cls._contains), default=0)
     limits, best = Limits.none((n,), width), np.full(n, -math.inf)
@@ -165,8 +170,7 @@ def completed(plan, s, share, device, workers, run, plan_of):
         if again is None or not len(use) or not set(again.layout) <= set(start):
             return
         new = run(again, *options, subset(s, use), {name: start[name] for name in again.layout})
-        ll = np.where(np.isnan(new[2][:, k.LOGLIK]), -math.inf, new[2][:, k.LOGLIK])
-        old = np.where(np.isnan(loglik[use]), -math.inf, loglik[use])
+        ll, old = _known_or_least(new[2][:, k.LOGLIK]), _known_or_least(loglik[use])
         open_ = (status[use] != Status.OK) & (status[use] != Status.POLE) & (again is plan) & (new[3] != Status.POLE)
         better = ((new[3] == Status.OK) | open_) & (ll > np.maximum(old, least) + _ABOVE * unit[use])
         for mine, other in zip((params, info, numbers, status), new, strict=True):
@@ -183,14 +187,9 @@ def completed(plan, s, share, device, workers, run, plan_of):
             new_p, new_c, new_num, new_st, _ = completed(inner.plan, subset(part, rest), *options, run, plan_of)
             there = new_st == Status.OK
             rest = rest[there]
-            p[rest], num[rest], st[rest], i[rest] = (
-                new_p[there],
-                new_num[there],
-                new_st[there],
-                _inverses(new_c[there], inner.plan),
-            )
-        ll = np.where(st == Status.OK, num[:, k.LOGLIK], -math.inf)
-        ll = np.where(np.isnan(ll), -math.inf, ll)
+            for mine, new in zip((p, i, num, st), (new_p, _inverses(new_c, inner.plan), new_num, new_st), strict=True):
+                mine[rest] = new[there]
+        ll = np.where(st == Status.OK, _known_or_least(num[:, k.LOGLIK]), -math.inf)
         above = ~(loglik[use] >= ll - _ABOVE * unit[use]) & (ll > -math.inf)
         if inner.limit:
             above |= np.isin(status[use], (Status.NO_CONVERGENCE, Status.BOUND)) & (ll > -math.inf)

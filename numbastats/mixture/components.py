@@ -610,7 +610,7 @@ def _limit_of(part, theta, x, mass, workers):
 
     own, best = value(part.distribution({name: float(v[0]) for name, v in theta.items()})), ("", theta)
     slack = max(1e-9, 1e-13 * abs(own))
-    for special in getattr(part.cls, "_contains", ()):
+    for special in part.cls._contains:
         inner = Distribution._weighted_fits(special.family, {})
         if not special.is_limit(inner.cls.names):
             continue
