@@ -354,8 +354,9 @@ class Distribution:
         dtype = check_dtype(dtype) if dtype is not None else result_dtype(("x",), (dtype_of(host),))
         with np.errstate(all="ignore"):
             points = np.asarray(host, np.float64)
-            shape = np.broadcast_shapes(points.shape, self.batch_shape)
-            result = np.asarray(self._at(name, np.broadcast_to(points, shape))).astype(dtype)
+            if self.batch_shape:
+                points = np.broadcast_to(points, np.broadcast_shapes(points.shape, self.batch_shape))
+            result = np.asarray(self._at(name, points, workers), dtype)
         result = result[()] if like is None else in_kind_of(result, like)
         return deliver(result, out, dtype)
 
@@ -382,14 +383,15 @@ class Distribution:
         evaluate = functools.partial(elementwise, lambda d: kernel, names)
         return in_double(x, out, dtype, stream, lambda x, **o: evaluate((x, *values), **o, **options))
 
-    def _at(self, name, x):
-        """One function at float64 points of the result's shape: quantiles by a table, and by kernels beyond it."""
+    def _at(self, name, x, workers=None):
+        """One function at float64 points of the result's shape, a new array: quantiles by a table, and by kernels beyond it."""
         if name not in _QUANTILES:
             return self._by_points(name, x)
-        value = np.array(getattr(tables.kept(self), name)(x, device="cpu"))
-        rest = ~((x > 2.0**-60) & (x < 1.0)) | np.isnan(value)
-        value[rest] = self._by_points(name, x[rest])
-        return value
+        rest = functools.partial(self._points_on_host, name)
+        return tables.completed(tables.looked_up(tables.kept(self), name), x, 2.0**-60, rest, workers)
+
+    def _points_on_host(self, name, x, workers):
+        return self._by_points(name, x, device="cpu", workers=workers)
 
     def _of_z(self, name, z):
         """One function of the standard form, by kernels."""
