@@ -10,7 +10,7 @@ import numpy as np
 
 from numbastats._core.elementwise import elementwise
 from numbastats._core.kinds import device_kind
-from numbastats.distributions.protocol import Distribution, in_double
+from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.tables import completed, looked_up, of_density, probabilities, quantiles
 from numbastats.quantile import construction
 
@@ -29,19 +29,14 @@ class ByDensity(Distribution):
 
     def _evaluate(self, name, x, options):
         """The density by its kernels; tails and quantiles by tables, on the host beyond their range, too."""
-        if name in ("pdf", "logpdf"):
-            return self._of_x(lambda x, **o: self._density(name, x, **o), x, **options)
-        if name in ("cdf", "sf"):
-            return self._of_x(lambda x, **o: probabilities(self, x, name == "sf", **o), x, **options)
         options = {key: value for key, value in options.items() if key != "method"}
+        if name in ("pdf", "logpdf"):
+            return self._density(name, x, double=True, **options)
+        if name in ("cdf", "sf"):
+            return probabilities(self, x, name == "sf", double=True, **options)
         if name in ("ppf", "isf") and (device_kind(x) or options["device"] == "cuda"):
             return quantiles(self, name, x, **options)
         return self._on_host(name, x, **options)
-
-    @staticmethod
-    def _of_x(evaluate, x, out=None, dtype=None, device=None, workers=None, stream=None):
-        options = dict(device=device, workers=workers, stream=stream)
-        return in_double(x, out, dtype, stream, lambda x, **o: evaluate(x, **o, **options))
 
     def _at(self, name, x, workers=None):
         """Logarithms of tails, and quantiles, at points of the result's shape."""

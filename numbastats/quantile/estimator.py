@@ -326,7 +326,7 @@ class QuantileTable:
         return options | own | {"dtype": float_type(values, options["dtype"], self._table.param_dtype)}
 
     def _lookup(self, upper):
-        """The kernel that looks quantiles of one distribution up in double precision, and its arguments but the first and last."""
+        """The kernel that looks up quantiles of one distribution in double precision; its arguments but the first and last."""
         return engine.lookup(self._table, "uniform", self._table.header(FLOAT64, upper), FLOAT64)
 
     def _blocks(self, method, u, given):
