@@ -197,9 +197,10 @@ def elementwise(  # noqa: PLR0913
     if out is None and NUMBERS.issuperset(map(type, values)) and not is_executor(workers):
         check_workers(workers)
         if choose_device(device) == "cpu":
-            if not double or dtype is None:
-                return _of_numbers(pick, values, constants, extras, dtype, outputs)
-            return check_dtype(dtype).type(_of_numbers(pick, values, constants, extras, None, outputs))
+            found = _of_numbers(pick, values, constants, extras, None if double else dtype, outputs)
+            if not double or dtype is None or check_dtype(dtype) == FLOAT64:
+                return found
+            return tuple(map(np.float32, found)) if outputs > 1 else np.float32(found)
     call = Call(out, dtype, device, workers, stream)
     job = Map(pick, names, constants, extras, cost, outputs, threads, double)
     kinds = [NUMPY if type(v) is np.ndarray else kind_of(v) for v in values]
@@ -320,7 +321,7 @@ def _of_arrays(job, call, kinds, values):
     if job.double and dtype == FLOAT32:
         values = [as_double(v, call.stream) for v in values]
         return in_float32(_of_arrays(job, call._replace(out=None, dtype=FLOAT64), kinds, values), call.out, call.stream)
-    shape = values[0].shape if kind is None and len(values) == 1 and types[0] else _common_shape(job.names, values)
+    shape = values[0].shape if kind is None and len(values) == 1 and types[0] is not None else _common_shape(job.names, values)
     n = math.prod(shape)
     work = functools.partial(_work, job, values, n, dtype)
     where = choose_device(call.device, on_device=kind is not None, work=work, workers=call.workers)
