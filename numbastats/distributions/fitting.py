@@ -32,7 +32,7 @@ from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
-from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
+from numbastats.distributions.kernels.likelihood import CUT, EXACT, INTERVALS
 from numbastats.distributions.limits import Limits, completed, limit_distribution
 from numbastats.distributions.moments import l_moments
 from numbastats.distributions.names import Name
@@ -742,6 +742,11 @@ class _Plan(NamedTuple):
         return self.cls._likelihood if self.by_likelihood else self.cls._equations
 
     @property
+    def is_cut(self):
+        """Whether the values are those within a truncation."""
+        return self.by_likelihood and bool(np.isfinite(self.values[-2:]).any())
+
+    @property
     def known(self):
         """Values of the returned parameters that are fixed."""
         if self.by_likelihood and self.cls._of_climb is not None:
@@ -956,7 +961,7 @@ def _in_kernel(plan, share, device, workers, s, start=None):
     else:
         x, off = s.x.copy(), s.off
         w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
-    code = INTERVALS if plan.intervals else EXACT
+    code = INTERVALS if plan.intervals else CUT if plan.is_cut else EXACT
     first = (code, x, w, s.w is not None, share, plan.least or max(2, plan.free + 1), plan.values, off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)
@@ -1012,7 +1017,7 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         plan.free,
         s.labels,
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
-        partial=plan.intervals or (plan.by_likelihood and bool(np.isfinite(plan.values[-2:]).any())),
+        partial=plan.intervals or plan.is_cut,
     )
 
 
