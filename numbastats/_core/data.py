@@ -26,6 +26,8 @@ __all__ = [
     "floats",
     "is_frame",
     "is_missing",
+    "labels_of",
+    "names_in",
     "refuse_missing",
     "series",
 ]
@@ -38,14 +40,15 @@ _SAID = "missing (NaN, NA, None or masked)"
 # --- numbers -------------------------------------------------------------------------------------------------------------
 
 
-def floats(x, name="x", family=None):
+def floats(x, name="x", family=None, flags=True):
     """An array on the host in float64, or float32 where x is, of any shape, NaN where a value is missing.
 
-    A UserWarning says of True and False that they are taken as 1 and 0 where `family` names a continuous distribution.
+    A UserWarning says of True and False that they are taken as 1 and 0 where `family` names a continuous distribution. Columns of
+    them among others of a frame are refused unless `flags`.
     """
     if type(x) is np.ndarray and (x.dtype is FLOAT64 or x.dtype is FLOAT32):
         return x
-    a, kind = _read(x, name)
+    a, kind = _frame(x, name, flags) if is_frame(x) else _read(x, name)
     if kind == "b" and family is not None:
         warn(
             f"{name} holds True and False, taken as 1 and 0, but {family!r} is a distribution of continuous values; pass "
@@ -63,10 +66,8 @@ def _read(x, name):
     """The floats of x, and the kind of its dtype."""
     if x is None:
         raise TypeError(f"{name} is None; pass an array of numbers")
-    if is_frame(x):
-        return _frame(x, name)
     if hasattr(x, "tocsr") or hasattr(x, "todense"):
-        raise TypeError(f"{name} is a sparse matrix ({type(x).__name__}), which is not supported here; pass {name}.toarray()")
+        raise TypeError(f"{name}: sparse data ({type(x).__name__}) are not understood: pass {name}.toarray()")
     given, x = x, to_host(x, name)
     if is_masked(x):
         mask, kind = np.ma.getmaskarray(x), x.dtype.kind
@@ -191,7 +192,7 @@ def is_frame(x):
     return hasattr(type(x), "data_vars") or (hasattr(type(x), "columns") and not hasattr(x, "ngroups"))
 
 
-def columns_of(x, name="x"):
+def names_in(x, name="x"):
     """Names of the columns of a frame, whose values are in memory."""
     if hasattr(x, "data_vars"):
         raise TypeError(f"{name} is a Dataset; pass one of its variables, {_listed(x.data_vars)}")
@@ -206,9 +207,9 @@ def _listed(names):
     return ", ".join(names[:6]) + ", ..." * (len(names) > 6)
 
 
-def _frame(x, name):
+def _frame(x, name, flags):
     """The columns of a frame side by side, as floats, and the kind of their dtypes."""
-    names = columns_of(x, name)
+    names = names_in(x, name)
     if all(getattr(d, "kind", "O") in "fiu" and isinstance(d, np.dtype) for d in getattr(x, "dtypes", "O")):
         return _native(np.asarray(x)), "f"
     parts, wrong, kind = [], [], "f"
@@ -220,7 +221,7 @@ def _frame(x, name):
             wrong.append((called, error))
             continue
         parts.append(found)
-        if kind == "b" and len(names) > 1:
+        if kind == "b" and len(names) > 1 and not flags:
             wrong.append((called, None))
     if len(wrong) == len(names) == 1 and wrong[0][1] is not None:
         raise wrong[0][1]
@@ -242,7 +243,7 @@ def series(x, name="x", elsewhere="pass .ravel() of it", family=None):
     if type(x) is not np.ndarray or x.ndim != 1:
         if hasattr(x, "ngroups"):
             raise ValueError(f"{name} is a groupby, of many series: {elsewhere}")
-        if is_frame(x) and len(names := columns_of(x, name)) != 1:
+        if is_frame(x) and len(names := names_in(x, name)) != 1:
             raise TypeError(
                 f"{name} is a frame with the columns {_listed(names)}: pick a column, as frame[{_pick(x, names)!r}]"
                 if names
@@ -286,6 +287,15 @@ def refuse_missing(x, nan_policy, name="x", off=(0,)):
         count = int(missing.sum())
         values = "1 value that is" if count == 1 else f"{count} values that are"
         raise ValueError(f"{name} holds {values} {_SAID}, the first at index {at}{of}; drop them, or pass nan_policy='omit'")
+
+
+def labels_of(y, name="y"):
+    """An array on the host of values of any kind, classes or keys; None where masked."""
+    y = to_host(y, name)
+    if is_masked(y) and np.ma.is_masked(y):
+        mask, y = np.ma.getmaskarray(y), y.data.astype(object)
+        y[mask] = None
+    return np.asarray(y)
 
 
 def is_missing(y):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import numbastats.stable as stable
 from numbastats._core.checks import choice, is_lazy, warn_of_shares
-from numbastats._core.data import NanPolicy, check_policy, check_weights, columns_of, doubles, is_frame, refuse_missing, series
+from numbastats._core.data import NanPolicy, check_policy, check_weights, doubles, is_frame, names_in, refuse_missing, series
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.information import standard_errors
@@ -631,7 +631,7 @@ def axis_of(data, axis, dim, name="data"):
 def refuse_frame(data, axis, name):
     """The axis of series; raises for a frame whose series may be its columns or its rows. One column is one series."""
     if axis is None and is_frame(data):
-        if len(columns_of(data, name)) == 1:
+        if len(names_in(data, name)) == 1:
             return 0
         keyed = "; or by='key', where one of its two columns has the keys of the series" if name == "data" else ""
         raise TypeError(

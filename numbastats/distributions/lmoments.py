@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbastats._core.checks import is_integer
-from numbastats._core.data import NanPolicy, columns_of, is_frame, refuse_missing
+from numbastats._core.data import NanPolicy, is_frame, names_in, refuse_missing
 from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.results import Result, Table
@@ -159,7 +159,7 @@ def lmoments(
     """
     if not is_integer(count) or count < 2:
         raise ValueError(f"count={count!r} must be an integer, at least 2")
-    x = x[columns_of(x)[0]] if is_frame(x) and axis is None and len(columns_of(x)) == 1 else x
+    x = x[names_in(x)[0]] if is_frame(x) and axis is None and len(names_in(x)) == 1 else x
     s = series_of(x, axis, None, count if axis is None and dim is None else 1, dim=dim, name="x")
     refuse_missing(s.x, nan_policy, "x", s.off)
     moments, n_values = l_moments(padded(s), count)
