@@ -90,8 +90,8 @@ def refuse_complex(dtype, name):
     """Raise for a complex dtype."""
     if dtype.kind == "c":
         raise ComplexData(
-            f"Complex data not supported: {name} has dtype {dtype}; allowed are float64, float32 and integers. Convert it first, "
-            f"{name}.real.astype('float64') if the imaginary part is zero"
+            f"Complex data not supported: {name} has dtype {dtype}; allowed are real numbers: float64, float32 and integers. "
+            f"Convert it first, {name}.real.astype('float64') if the imaginary part is zero"
         )
 
 

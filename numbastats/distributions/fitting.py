@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import numbastats.stable as stable
-from numbastats._core.checks import choice, is_lazy, is_masked, warn_of_shares
+from numbastats._core.checks import choice, is_lazy, warn_of_shares
+from numbastats._core.data import NanPolicy, check_policy, check_weights, doubles, is_frame, names_in, refuse_missing, series
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.information import standard_errors
-from numbastats._core.kinds import LAZY, has_labels, rows_alike, to_host
+from numbastats._core.kinds import LAZY, has_labels, rows_alike
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
@@ -47,8 +48,8 @@ __all__ = [
     "distribution_of",
     "fit",
     "fit_many",
-    "floats",
     "is_ragged",
+    "one_series",
     "padded",
     "refuse_executor",
     "refuse_frame",
@@ -105,6 +106,8 @@ class DistributionFit(Result):
         Sum of the weights of the values that were fitted; without weights their number.
     n_values : int
         Number of the values that were fitted: not missing, of weight > 0, and not a zero that was set apart.
+    n_missing : int
+        Number of the values that are missing.
     zeros : float
         Share of zeros that was set apart; with zeros="inflated" the probability of a zero beside those of the distribution.
     n_iter : int
@@ -150,6 +153,7 @@ class DistributionFit(Result):
     limit_params: dict[str, float] = dataclasses.field(default_factory=dict)
     limit_se: dict[str, float] = dataclasses.field(default_factory=dict)
     n_free: int = 0
+    n_missing: int = 0
     _limit: tuple[int, NDArray[np.float64]] | None = None  # place in `_contains` of the class, covariance of `limit_params`
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
@@ -184,7 +188,8 @@ class DistributionFit(Result):
         if self.zeros > 0.0:
             beside = ", a share of zeros " + ("beside those of the distribution" if self.cls.is_discrete else "set apart")
         of = f', its limit "{self.limit}"' if self.limit else ""
-        values = f"{self.n_values} values{weight}, log-likelihood {self.loglik:.8g}"
+        missing = f", {self.n_missing} missing" if self.n_missing else ""
+        values = f"{self.n_values} values{weight}{missing}, log-likelihood {self.loglik:.8g}"
         return f'family "{self.family}"{of}{beside}, {values}, {self.message}'
 
     @property
@@ -317,7 +322,7 @@ class DistributionFits(Result):
     params, se : array of shape (..., p)
     covariance : array of shape (..., p, p)
     loglik, n_obs, zeros : array of shape (...)
-    n_values, n_iter, status : array of int of shape (...)
+    n_values, n_missing, n_iter, status : array of int of shape (...)
         The last has numbers of `numbastats.Status`.
     keys : tuple or None
         Of the series, where they came in a dict or in groups.
@@ -353,6 +358,7 @@ class DistributionFits(Result):
     labels: Any = None
     method: str = "ml"
     partial: bool = False
+    n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
 
     def __getitem__(self, name: str) -> Any:
@@ -497,7 +503,8 @@ class DistributionFits(Result):
 
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
-        lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged']
+        missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
+        lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged{missing}']
         told = (self.status != Status.OK) | (remarks != "")
         counts = Counter(zip(self.status[told].tolist(), remarks[told].tolist(), self.limit[told].tolist(), strict=True))
         lines += [f"{count} series: {_in_words(*ending)}" for ending, count in sorted(counts.items())]
@@ -511,7 +518,8 @@ class DistributionFits(Result):
         Table
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
             ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged", "status", "remark", whose words `message` has,
-            and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their parameters.
+            and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their parameters, where values
+            are missing "n_missing".
         """
         keys = self.keys if self.labels is None else keys_of(self.labels)
         columns: dict[str, Any] = {} if keys is None else keys.columns("key")
@@ -528,6 +536,7 @@ class DistributionFits(Result):
         columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_obs", "zeros", "converged", "status")}
         columns |= {"remark": self.remarks, "limit": self.limit}
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
+        columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
         return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
 
     def to_xarray(self) -> Any:
@@ -579,6 +588,7 @@ class DistributionFits(Result):
             partial=self.partial,
             remark=remark,
             n_free=int(self.n_free[i]),
+            n_missing=int(np.broadcast_to(self.n_missing, self.loglik.shape)[i]),
             **own,
         )
 
@@ -591,16 +601,6 @@ class _Series(NamedTuple):
     keys: Keys | None
     labels: Any = None  # an array of xarray of that shape
     hi: NDArray[np.float64] | None = None  # upper ends, where x are the lower ends of intervals
-
-
-def floats(x, name):
-    """A host array of doubles."""
-    if is_masked(x):
-        raise TypeError(f"{name} is a masked array; pass x.filled(numpy.nan), or x.compressed()")
-    a = np.asarray(to_host(x, name))
-    if a.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {a.dtype}; pass real numbers, as {name}.astype('float64')")
-    return a.astype(np.float64, copy=False)
 
 
 def is_ragged(data):
@@ -629,19 +629,22 @@ def axis_of(data, axis, dim, name="data"):
 
 
 def refuse_frame(data, axis, name):
-    """Raise for a frame whose series may be its columns or its rows."""
-    if hasattr(data, "columns") and not hasattr(data, "ngroups") and axis is None:
+    """The axis of series; raises for a frame whose series may be its columns or its rows. One column is one series."""
+    if axis is None and is_frame(data):
+        if len(names_in(data, name)) == 1:
+            return 0
         keyed = "; or by='key', where one of its two columns has the keys of the series" if name == "data" else ""
         raise TypeError(
             f"{name} is a frame of shape {data.shape}, whose series may be its columns or its rows; pass axis=0 "
             f"({data.shape[1]} series of {data.shape[0]} values, one a column) or axis=1{keyed}"
         )
+    return axis
 
 
-def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
-    """Data as series one after another; every message about shapes."""
+def series_of(data, axis, weights, least, by=None, dim=None, name="data", family=None):
+    """Data as series one after another; every message about shapes. `family` is the word of a continuous one."""
     if by is None:
-        refuse_frame(data, axis, name)
+        axis = refuse_frame(data, axis, name)
     rows_alike(data, weights, (name, "weights"))
     labels, keys = None, None
     if by is None:
@@ -658,7 +661,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     elif not (hasattr(data, "columns") and axis is not None and not hasattr(data, "ngroups")):
         data, keys = labelled_sets(data, by, dim, name)
     if keys is not None or is_ragged(data):
-        parts = [floats(a, "a series") for a in data]
+        parts = [doubles(a, f"series {i}", family) for i, a in enumerate(data)]
         wrong = [a.shape for a in parts if a.ndim != 1]
         if wrong:
             raise ValueError(f"a series has shape {wrong[0]}; in a list or dict each must be one-dimensional")
@@ -666,7 +669,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
             raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
         off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)
         return _Series(np.concatenate([*parts, np.zeros(0)]), None, off, (len(parts),), keys)
-    x = floats(data, name)
+    x = doubles(data, name, family)
     if x.ndim == 0:
         raise ValueError(f"{name} is a number; pass an array whose `axis` runs along the values of a series")
     if not -x.ndim <= axis < x.ndim:
@@ -675,8 +678,8 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     if 0 < length < least and max(x.shape) >= least:
         better = int(np.argmax(x.shape))
         raise ValueError(
-            f"along axis={axis} the series of {name}, of shape {x.shape}, have {length} values, fewer than parameters to fit; "
-            f"if they run along axis {better}, pass axis={better}"
+            f"along axis={axis} the series of {name}, of shape {x.shape}, have {length} values, fewer than the {least} that are "
+            f"needed; if they run along axis {better}, pass axis={better}"
         )
     moved = np.moveaxis(x, axis, -1)
     shape = moved.shape[:-1]
@@ -708,13 +711,13 @@ def _series_of_dask(data, axis, dim, least, workers, others):
 
 
 def _weights(weights, shape, axis):
-    w = floats(weights, "weights")
+    w = doubles(weights, "weights")
+    w = w[:, 0] if w.ndim == 2 and w.shape[1] == len(shape) == 1 else w
     try:
         full = np.broadcast_to(w, shape)
     except ValueError:
         raise ValueError(f"weights has shape {w.shape}; it must broadcast to the data's shape {shape}") from None
-    if not (np.isfinite(w).all() and (w >= 0.0).all()):
-        raise ValueError("weights must be finite and >= 0")
+    check_weights(w)
     return np.moveaxis(full, axis, -1).reshape(-1)
 
 
@@ -858,9 +861,9 @@ def _slabs(s, limit, first=None):
 def _of_block(plan, share, device, workers, x):
     """`_completed` of a block of an array of dask, with the shape of its series."""
     length, count = x.shape[-1], math.prod(x.shape[:-1])
-    s = _Series(floats(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
+    s = _Series(doubles(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
     *found, limits = _completed(plan, share, device, workers, s)
-    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits)]
+    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits, _per_series(_missing(s), s))]
 
 
 def _of_blocks(s, work):
@@ -883,10 +886,16 @@ def _completed(plan, share, device, workers, s, run=None):
 
 
 def _estimates(s, plan, share, device, workers, shown=None, run=None):
-    """Parameters, covariance, numbers, status and limits of all series; `run` fits a part of them, the kernel by default."""
+    """Parameters, covariance, numbers, status, numbers of missing values and limits of all series.
+
+    `run` fits a part of them, the kernel by default.
+    """
     if is_lazy(s.x):
-        *found, which, params, covariance, free = _of_blocks(s, functools.partial(_of_block, plan, share, device, workers or 1))
-        return *found, Limits(which, params, covariance, free)
+        *found, which, params, covariance, free, missing = _of_blocks(
+            s, functools.partial(_of_block, plan, share, device, workers or 1)
+        )
+        return *found, missing, Limits(which, params, covariance, free)
+    missing = _per_series(_missing(s), s)
     n, p = s.off.size - 1, len(plan.names)
     if is_executor(workers):
         work = functools.partial(_completed, plan, share, device, 1, run=run)
@@ -903,9 +912,9 @@ def _estimates(s, plan, share, device, workers, shown=None, run=None):
             shown.update(len(part[0]))
     if not parts:
         found = np.empty((n, p)), np.empty((n, p, p)), np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
-        return *found, Limits.none((n,), 0)
+        return *found, missing, Limits.none((n,), 0)
     *found, limits = zip(*parts, strict=True)
-    return *map(np.concatenate, found), Limits(*map(np.concatenate, zip(*limits, strict=True)))
+    return *map(np.concatenate, found), missing, Limits(*map(np.concatenate, zip(*limits, strict=True)))
 
 
 def _one_after_another(s):
@@ -985,20 +994,27 @@ def _in_kernel(plan, share, device, workers, s, start=None):
     return params[:, columns], full[:, columns][:, :, columns], numbers, status
 
 
-def _counted(s, share):
-    """Numbers of the values that have a weight, as the kernels take them."""
-    kept = ~np.isnan(s.x) & (s.w > 0.0) & ~(share & (s.x == 0.0))
-    if s.hi is not None:
-        kept &= ~np.isnan(s.hi) & ~(np.isinf(s.x) & np.isinf(s.hi))
-    return np.diff(np.concatenate([[0], np.cumsum(kept)])[s.off])
+def _missing(s):
+    """Which values are missing."""
+    if s.hi is None:
+        return np.isnan(s.x)
+    return np.isnan(s.x) | np.isnan(s.hi) | (np.isinf(s.x) & np.isinf(s.hi))
+
+
+def _per_series(which, s):
+    """How many are true in each series."""
+    if not which.any():
+        return np.zeros(s.off.size - 1, np.int64)
+    return np.diff(np.concatenate([[0], np.cumsum(which)])[s.off])
 
 
 def _fitted(s, plan, share, device, workers, shown=None, run=None):
-    params, cov, numbers, status, limits = _estimates(s, plan, share, device, workers, shown, run)
+    params, cov, numbers, status, missing, limits = _estimates(s, plan, share, device, workers, shown, run)
     cov[~_INSIDE[status]] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
     se = standard_errors(cov)
-    counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
+    counts = mass if s.w is None else _per_series(~_missing(s) & (s.w > 0.0) & ~(share & (s.x == 0.0)), s)
+    counts = counts.astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
     _tell(status)
     if s.w is not None and mass.size:
@@ -1017,7 +1033,8 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         plan.free,
         s.labels,
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
-        partial=plan.intervals or plan.is_cut,
+partial=plan.intervals or plan.is_cut,
+        n_missing=missing.reshape(s.shape),
     )
 
 
@@ -1127,7 +1144,8 @@ def _of_moments(method, s, cls):
     sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
-    found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
+    more = dict(labels=s.labels, method=method, n_missing=(np.diff(s.off) - counts).reshape(shape))
+    found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), **more)
     _tell(found.status, found.messages)
     return found
 
@@ -1165,7 +1183,7 @@ def _ends_of(x, censored, name="x"):
     if not isinstance(censored, tuple | list) or len(censored) != 2:
         raise TypeError("censored must be a pair (lo, hi) of arrays: value i lies between lo[i] and hi[i]")
     rows_alike(censored[0], censored[1], ("censored lo", "censored hi"))
-    lo, hi = (floats(v, f"censored {which}") for v, which in zip(censored, ("lo", "hi"), strict=True))
+    lo, hi = (doubles(v, f"censored {which}") for v, which in zip(censored, ("lo", "hi"), strict=True))
     if lo.shape != hi.shape:
         raise ValueError(f"censored has lo of shape {lo.shape} and hi of shape {hi.shape}; they must agree")
     if (lo > hi).any():
@@ -1173,7 +1191,7 @@ def _ends_of(x, censored, name="x"):
         raise ValueError(f"censored has lo={lo[i]} above hi={hi[i]} at {i if len(i) > 1 else i[0]}")
     if x is not None:
         rows_alike(x, censored[0], (name, "censored"))
-        values = floats(x, name)
+        values = doubles(x, name)
         if values.shape != lo.shape:
             raise ValueError(f"censored has arrays of shape {lo.shape}; they must have the shape of {name}, {values.shape}")
         wrong = (values < lo) | (values > hi)
@@ -1202,6 +1220,13 @@ def _cut(truncated):
     return a, b
 
 
+def one_series(x, many, cls=None):
+    """The values of one series in doubles; `many` is the call for many series."""
+    family = None if cls is None or cls.is_discrete else cls.family
+    values = series(x, "x", f"{many} is for many series; pass x.ravel() for one of all values", family)
+    return values.astype(np.float64, copy=False)
+
+
 @names_ours
 def fit(
     x: Any,
@@ -1213,13 +1238,14 @@ def fit(
     censored: tuple[ArrayLike, ArrayLike] | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: FitMethod = "ml",
+    nan_policy: NanPolicy = "omit",
 ) -> DistributionFit:
     """Fit a family to one series by maximum likelihood, or by moments.
 
     Parameters
     ----------
     x : array_like of shape (n,), scipy.stats.CensoredData or None
-        Data; NaN is missing. None where `censored` has them.
+        Data, in any of the forms of :doc:`/data`; NaN, None, NA and masked values are missing. None where `censored` has them.
     family : str or class
         A class of `numbastats.distributions`, its word, or SciPy's name for it (the parameters are those of the class): "normal"
         (loc, scale), "student_t" (df, loc, scale), "gamma" (shape, scale), "weibull" (shape, scale), "lognormal" (sigma, scale),
@@ -1246,6 +1272,8 @@ def fit(
         number for no end.
     method : {"ml", "lmoments", "moments"}
         Maximum likelihood, or that the first L-moments or moments are those of the data (exact values, without weights).
+    nan_policy : {"omit", "raise"}
+        Whether missing values are left out, and counted in `n_missing`, or refused.
 
     Returns
     -------
@@ -1255,14 +1283,16 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        For arguments that are not understood; x that is not one-dimensional; negative weights; weights with other labels than x.
+        For arguments that are not understood; x that is not one-dimensional; negative or missing weights; weights with other
+        labels than x.
 
     Warns
     -----
     ConvergenceWarning
         When the fit ends in no maximum, with the reason.
     UserWarning
-        When weights add up to less than the number of values: they count observations.
+        When weights add up to less than the number of values: they count observations. When the values are True and False, and
+        the family is continuous.
 
     Notes
     -----
@@ -1308,17 +1338,16 @@ def fit(
     >>> round(found.params["shape"], 4), round(found.loglik, 4), found.converged
     (2.6677, -10.0752, True)
     """
-    ends, cut = _ends_of(x, censored), _cut(truncated)
-    a = floats(x, "x") if ends is None else ends[0]
-    ends = None if ends is None or _are_exact(*ends) else ends
-    if a.ndim != 1:
-        raise ValueError(f"x has shape {a.shape}; fit takes one series. Use fit_many(x, family, axis=...) for many")
     cls, device = _checked(family, zeros, "cpu", 1)
+    ends, cut = _ends_of(x, censored), _cut(truncated)
+    a = one_series(x if ends is None else ends[0], "fit_many(x, family, axis=...)", cls)
+    refuse_missing(a, nan_policy, "x")
+    ends = None if ends is None or _are_exact(*ends) else ends
     plan = _plan(cls, fixed, ends is not None, cut)
     rows_alike(x, weights, ("x", "weights"))
     w = None if weights is None else _weights(weights, a.shape, 0)
-    series = _Series(a, w, np.array([0, a.size]), (1,), None, hi=None if ends is None else ends[1])
-    return _by_method(method, series, plan, (weights, fixed, cut, zeros), device, 1).one(0)
+    s = _Series(a, w, np.array([0, a.size]), (1,), None, hi=None if ends is None else ends[1])
+    return _by_method(method, s, plan, (weights, fixed, cut, zeros), device, 1).one(0)
 
 
 @names_ours
@@ -1335,6 +1364,7 @@ def fit_many(  # noqa: PLR0913
     censored: tuple[ArrayLike, ArrayLike] | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: FitMethod = "ml",
+    nan_policy: NanPolicy = "omit",
     device: Device = None,
     workers: Any = None,
     progress: bool = False,
@@ -1344,10 +1374,10 @@ def fit_many(  # noqa: PLR0913
     Parameters
     ----------
     data : array_like of shape (..., n, ...), list or dict of one-dimensional arrays
-        Series along `axis`, or one in each entry; NaN is missing. An array of dask, or of xarray with one, is fitted by blocks
-        by dask's scheduler, so that it need not fit into memory. Keys of a dict, of a pandas groupby of one column
-        (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
-    family, fixed, zeros, truncated, method
+        Series along `axis`, or one in each entry, in any of the forms of :doc:`/data`. An array of dask, or of xarray with one,
+        is fitted by blocks by dask's scheduler, so that it need not fit into memory. Keys of a dict, of a pandas groupby of one
+        column (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
+    family, fixed, zeros, truncated, method, nan_policy
         As in `fit`.
     censored : (array_like, array_like), optional
         As in `fit`, of the shape of `data`, which may be None; for arrays of series of one length.
@@ -1408,15 +1438,18 @@ def fit_many(  # noqa: PLR0913
     plan = _plan(cls, fixed, ends is not None, _cut(truncated))
     data, least = ends[0] if ends is not None and not has_labels(data) else data, max(2, plan.free + 1)
     if is_lazy(data):
-        series = _series_of_dask(data, axis, dim, least, workers, (weights, censored, by))
+        if check_policy(nan_policy) == "raise":
+            raise TypeError("an array of dask is not read before it is fitted: leave nan_policy out, or pass data.compute()")
+        s = _series_of_dask(data, axis, dim, least, workers, (weights, censored, by))
     else:
-        series = series_of(data, axis, weights, least, by, dim)
+        s = series_of(data, axis, weights, least, by, dim, family=None if cls.is_discrete else cls.family)
+        refuse_missing(s.x, nan_policy, "data", s.off)
     if ends is not None:
         along = axis_of(data, axis, dim)
         lo, hi = (np.moveaxis(end, along, -1).reshape(-1) for end in ends)
-        series = series._replace(x=lo, hi=hi)
-    with bar(progress, math.prod(series.shape), "distributions.fit_many") as shown:
-        return _by_method(method, series, plan, (weights, fixed, truncated, zeros), where, workers, shown)
+        s = s._replace(x=lo, hi=hi)
+    with bar(progress, math.prod(s.shape), "distributions.fit_many") as shown:
+        return _by_method(method, s, plan, (weights, fixed, truncated, zeros), where, workers, shown)
 
 
 class _WeightedFits:
@@ -1499,8 +1532,8 @@ def _warn_of(failed, messages):
 
 def _stable(cls, x, *, axis=None, dim=None, **options):
     """The same by the fits of stable distributions."""
-    axis = axis_of(x, axis, dim, "x")
-    data = np.moveaxis(floats(x, "x"), axis, -1)
+    axis = axis_of(x, refuse_frame(x, axis, "x"), dim, "x")
+    data = np.moveaxis(doubles(x, "x", "stable"), axis, -1)
     param = options.get("param", "S0")
     if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)

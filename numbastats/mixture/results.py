@@ -101,7 +101,9 @@ class _Sets(Result):
 
     def _headline(self) -> str:
         batch: Any = self
-        return f"family {batch.family!r}, {len(batch)} data sets, {np.sum(batch.status == 0)} with a certified local maximum"
+        missing = f", {batch.n_missing.sum()} missing" if batch.n_missing.any() else ""
+        certified = f"{np.sum(batch.status == 0)} with a certified local maximum"
+        return f"family {batch.family!r}, {len(batch)} data sets, {certified}{missing}"
 
     def summary(self) -> Table:
         """A row for each component of each data set.
@@ -455,6 +457,7 @@ class _Fit(Result):
     aic: float
     n_used: int
     n_dropped: int
+    n_missing: int
     n_components: int
     hits: int
     runner_up: float
@@ -465,6 +468,9 @@ class _Fit(Result):
     se: dict
     decrement: float
     min_eig: float
+
+    def _counts(self) -> str:
+        return f"{self.n_used} values" + (f", {self.n_missing} missing" if self.n_missing else "")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -491,8 +497,8 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
         A `numbastats.Status`.
     message : str
     bic, aic : float
-    n_used, n_dropped, n_components : int
-        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    n_used, n_dropped, n_missing, n_components : int
+        Observations that the fit rests on; those left out, being missing or of weight 0; those that are missing; components.
     hits : int
         Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; 8 and 10 of fewer than
         512 distinct values; more where all collapse) and counts those that agreed with one of them after the short run, the other
@@ -601,7 +607,7 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
 
     def _headline(self) -> str:
         return (
-            f"family {self.family!r}, {self.n_components} components, {self.n_used} values, log-likelihood {self.loglik:.8g}, "
+            f"family {self.family!r}, {self.n_components} components, {self._counts()}, log-likelihood {self.loglik:.8g}, "
             f"BIC {self.bic:.8g}, {self.message}"
         )
 
@@ -650,8 +656,8 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         A `numbastats.Status`.
     message : str
     bic, aic, icl : float
-    n_used, n_dropped, n_components : int
-        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    n_used, n_dropped, n_missing, n_components : int
+        Observations that the fit rests on; those left out, being missing or of weight 0; those that are missing; components.
     n_free : int
         Free parameters, of which the criteria know: ends of uniform noise that are those of the data do not count.
     hits, n_climbed, n_starts, n_singular : int
@@ -741,7 +747,7 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
 
     def _headline(self) -> str:
         names = ", ".join(d.family for d in self.components)
-        return f"components {names}; {self.n_used} values, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
+        return f"components {names}; {self._counts()}, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
 
     def summary(self) -> Table:
         """The components as a table: weight, family, parameters, means of x, and standard errors where the fit has them.
@@ -906,6 +912,7 @@ class MixtureBatch(_Pickled, _Sets, _Components):
     aic: NDArray
     n_used: NDArray
     n_dropped: NDArray
+    n_missing: NDArray
     n_components: NDArray
     hits: NDArray
     runner_up: NDArray

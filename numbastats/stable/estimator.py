@@ -264,6 +264,8 @@ class StableFit(Result):
         Number of values, or the sum of their weights.
     n_free : int
         Number of parameters that were not fixed.
+    n_missing : int
+        Number of values that were missing, and left out.
     aic, bic : float
         Criteria of `loglik`, `n_free` and `n_obs`, to be compared with those of other families. They are meant for method "ml":
         the others do not maximise the likelihood.
@@ -282,6 +284,7 @@ class StableFit(Result):
     start: NDArray[np.float64]
     n_obs: float
     n_free: int
+    n_missing: int = 0
 
     @property
     def aic(self) -> float:
@@ -301,7 +304,8 @@ class StableFit(Result):
 
     def _headline(self) -> str:
         likelihood = f"log-likelihood {self.loglik:.8g}, " if np.isfinite(self.loglik) else ""
-        return f'method "{self.method}", {self.param}, {likelihood}{self.message}'
+        missing = f"{self.n_missing} missing, " if self.n_missing else ""
+        return f'method "{self.method}", {self.param}, {missing}{likelihood}{self.message}'
 
     def summary(self) -> Table:
         """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
@@ -336,6 +340,7 @@ class StableFits(Result):
     n_obs: NDArray[np.float64]
     n_free: NDArray[np.int64]
     keys: Keys | None = None
+    n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return self.params.shape[0]
@@ -347,7 +352,8 @@ class StableFits(Result):
         return StableFit(**one)
 
     def _headline(self) -> str:
-        return f'{len(self)} data sets, method "{self.method}", {self.param}, {int(np.sum(self.converged))} converged'
+        missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
+        return f'{len(self)} data sets, method "{self.method}", {self.param}, {int(np.sum(self.converged))} converged{missing}'
 
     def summary(self) -> Table:
         """A row for each data set.
@@ -356,12 +362,13 @@ class StableFits(Result):
         -------
         Table
             A dict of the columns "key" (where the data sets have keys; of grouped data their columns or dimensions), "alpha",
-            "beta", "loc", "scale", "se_alpha" ..., "loglik" and "converged".
+            "beta", "loc", "scale", "se_alpha" ..., "loglik", "converged", and where values are missing "n_missing".
         """
         columns = {} if self.keys is None else self.keys.columns("key")
         columns |= dict(zip(NAMES, self.params.T, strict=True))
         columns |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
-        return Table(columns | {"loglik": self.loglik, "converged": self.converged})
+        columns |= {"loglik": self.loglik, "converged": self.converged}
+        return Table(columns | ({"n_missing": self.n_missing} if self.n_missing.any() else {}))
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
