@@ -14,6 +14,7 @@ __all__ = [
     "FLOAT64",
     "check_dtype",
     "check_out",
+    "checked_level",
     "choice",
     "index_of",
     "is_integer",
@@ -37,6 +38,17 @@ def choice(name, value, allowed):
     """Return `value` if it is one of `allowed`, else raise a ValueError that lists them."""
     if value not in allowed:
         raise ValueError(f"{name}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
+    return value
+
+
+def checked_level(level, name="level") -> float:
+    """The level of intervals as a float, or an error that says how to write it."""
+    if isinstance(level, str | bool | np.bool_) or not hasattr(level, "__float__") or getattr(level, "ndim", False):
+        raise TypeError(f"{name}={level!r} is no number; use 0.95 for 95 %")
+    value = float(level)
+    if not 0.0 < value < 1.0:
+        meant = value if 1.0 < value < 100.0 else 95.0
+        raise ValueError(f"{name}={level} is not between 0 and 1; use {meant / 100.0:g} for {meant:g} %")
     return value
 
 

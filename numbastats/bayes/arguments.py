@@ -6,7 +6,6 @@ import dataclasses
 import math
 import sys
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, get_args
 
 import numpy as np
@@ -89,14 +88,6 @@ def count(name, value, least=1):
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
         raise ValueError(f"{name}={value!r} is not understood; use an integer >= {least}")
     return value
-
-
-def check_probability(name, value, text="a probability between 0 and 1"):
-    """Raise unless 0 < value < 1."""
-    if not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} is no number; use {text}")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"{name}={value!r} is out of range; use {text}")
 
 
 def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):

@@ -24,7 +24,7 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
-from numbastats._core.results import Result, Table, estimates
+from numbastats._core.results import Intervals, OptionalIntervals, Table, estimates, with_intervals
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
@@ -88,7 +88,7 @@ def _in_words(status, remark, limit=""):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFit(Result):
+class DistributionFit(Intervals):
     """A distribution fitted to one series; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -212,26 +212,37 @@ class DistributionFit(Result):
         of_share = share * (1.0 - share) / self.n_obs / (1.0 - at_0) ** 2
         return math.sqrt(of_share + slopes @ np.nan_to_num(covariance) @ slopes)
 
-    def summary(self) -> Table:
-        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
+        """Estimates, standard errors and confidence intervals (at 95 % 1.96 standard errors on either side).
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the intervals, between 0 and 1. `estimate` has intervals that need not be symmetric.
 
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table; at a limit those of
-            `limit_params` follow. Where there are `zeros`, they are its last row.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper", "level" that prints as a table, with the level
+            in the headings; at a limit those of `limit_params` follow. Where there are `zeros`, they are its last row.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
         own = {f"{self.limit} {name}": value for name, value in self.limit_params.items()}
         names, values = [*self.params, *own], [*self.params.values(), *own.values()]
         errors = [*self.se.values(), *self.limit_se.values()]
         if self.zeros > 0.0:
             names, values, errors = [*names, "zeros"], [*values, self.zeros], [*errors, self.zeros_se]
-        return estimates(names, values, errors)
+        return estimates(names, values, errors, level)
 
     @names_ours
     def estimate(
         self,
-        function: Callable[[Distribution], Any],
+        function: Callable[[Distribution], Any] | str,
         method: Literal["delta", "bootstrap", "profile"] = "delta",
         *,
         level: float = 0.95,
@@ -244,10 +255,10 @@ class DistributionFit(Result):
 
         Parameters
         ----------
-        function : callable
+        function : callable or str
             Of a `Distribution`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called with batches of distributions
             where it understands them, else with one at a time. Where zeros were set apart, the distribution is that of the other
-            values.
+            values. Or the name of a parameter in the table of the fit.
         method : {"delta", "bootstrap", "profile"}
             "delta": derivatives by the parameters and their covariance; the interval is symmetric. "bootstrap": the parametric
             one, which draws `count` data sets of `n_obs` values from the fitted distribution and fits them again; the interval
@@ -255,7 +266,7 @@ class DistributionFit(Result):
             log-likelihood is within half of the chi-square quantile of the maximum; it is not symmetric, and does not depend on
             the parameterisation.
         level : float
-            Of confidence.
+            Of confidence, between 0 and 1.
         x : array_like
             The data of the fit, for "profile" alone.
         count : int
@@ -310,7 +321,7 @@ class DistributionFit(Result):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFits(Result):
+class DistributionFits(OptionalIntervals):
     """A family fitted to many series; ``fits["scale"]`` is an array of one parameter, ``fits.one(i)`` a `DistributionFit`.
 
     Attributes
@@ -510,8 +521,14 @@ class DistributionFits(Result):
         lines += [f"{count} series: {_in_words(*ending)}" for ending, count in sorted(counts.items())]
         return "\n  ".join(lines)
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each series, in the order of the flattened batch.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1.
 
         Returns
         -------
@@ -519,12 +536,20 @@ class DistributionFits(Result):
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
             ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged", "status", "remark", whose words `message` has,
             and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their parameters, where values
-            are missing "n_missing".
+            are missing "n_missing"; for a level also ``"lower_"`` and ``"upper_"`` with the names of the columns of parameters,
+            and "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
         keys = self.keys if self.labels is None else keys_of(self.labels)
         columns: dict[str, Any] = {} if keys is None else keys.columns("key")
         columns |= {name: values.ravel() for name, values in self._columns().items()}
-        return Table(columns)
+        known = {name: (columns[name], columns[f"se_{name}"]) for name in self.names}
+        known |= {f"limit_{name}": (columns[f"limit_{name}"], columns[f"limit_se_{name}"]) for name in self.limit_params}
+        return with_intervals(columns, known, level)
 
     def _columns(self, *more):
         """What tables have of each series, by name; `more` are named after the log-likelihood."""
@@ -1033,7 +1058,7 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         plan.free,
         s.labels,
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
-partial=plan.intervals or plan.is_cut,
+        partial=plan.intervals or plan.is_cut,
         n_missing=missing.reshape(s.shape),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import statistics
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
@@ -13,14 +12,14 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import choice, is_integer
+from numbastats._core.checks import checked_level, choice, is_integer
 from numbastats._core.data import NanPolicy
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
-from numbastats._core.results import Result, Table
+from numbastats._core.results import Result, Table, half_width
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
 from numbastats.distributions.fitting import CLASSES, DistributionFit, DistributionFits, class_of, fit, fit_many, one_series
@@ -72,8 +71,8 @@ class Estimate(Result):
         return f"method {self.method!r}, level {self.level:g}, {self.message}"
 
     def summary(self) -> Table:
-        """One row: "value", "se", "lower", "upper"."""
-        return Table({name: np.array([getattr(self, name)]) for name in ("value", "se", "lower", "upper")})
+        """One row: "value", "se", "lower", "upper", "level"."""
+        return Table({name: np.array([getattr(self, name)]) for name in ("value", "se", "lower", "upper")}, level=self.level)
 
 
 class _Chart(NamedTuple):
@@ -94,7 +93,9 @@ class _Chart(NamedTuple):
         return {n: np.full(len(u), v) for n, v in self.params.items()} | {names[j]: moved[:, i] for i, j in enumerate(self.free)}
 
     def of(self, function):
-        """A function of distributions as one of coordinates of shape (B, p)."""
+        """A function of distributions, or a parameter, as a function of coordinates of shape (B, p)."""
+        if isinstance(function, str):
+            return lambda u: self.at(u)[function]
 
         def values(u):
             params = self.at(u)
@@ -139,6 +140,13 @@ def _number(function, distribution):
             "once for each of several numbers"
         )
     return float(value)
+
+
+def _at_estimate(found, function):
+    """The function of the fitted distribution, or the parameter of that name."""
+    if isinstance(function, str):
+        return (found.limit_params or found.params)[function]
+    return _number(function, found.distribution)
 
 
 def _values(function, batch, one_of):
@@ -194,15 +202,18 @@ def _delta(found, function, level):
         raise ValueError(
             f"the function, {value:.6g} at the estimate, has no finite derivatives there: {slope}; use method='bootstrap'"
         )
-    width = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level) * se
+    width = half_width(level) * se
     return Estimate(value, se, value - width, value + width, level, "delta", None, "ok")
 
 
 def _bootstrap(found, function, level, count, rng, workers):
     _check_count(count)
-    value, parts = _number(function, found.distribution), []
+    value, parts = _at_estimate(found, function), []
     for _, again in _resamples(found, count, rng, workers):
-        values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
+        if isinstance(function, str):
+            values = again[function]
+        else:
+            values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
         parts.append(np.where(again.converged, values, math.nan))
     samples = np.concatenate(parts)
     used = samples[~np.isnan(samples)]
@@ -241,7 +252,7 @@ def _profile(found, function, level, x):
                 f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; data "
                 "with weights have no profile here"
             )
-        value, limit = _number(function, found.distribution), statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
+        value, limit = _at_estimate(found, function), half_width(level)
         of = chart.of(function)
         slope = _gradient(of, origin[0])
         size = float(np.linalg.norm(slope))
@@ -276,9 +287,31 @@ def _profile(found, function, level, x):
     return Estimate(value, math.nan, ends[0], ends[1], level, "profile", None, message)
 
 
+def _row(found, name, level, method):
+    """The estimate that the table of the fit has of a parameter, and its name without that of a limit."""
+    table = found.summary(level)
+    names = table["parameter"].tolist()
+    if name not in names:
+        raise TypeError(
+            f"function={name!r} is no parameter of the fit: pass one of {', '.join(map(repr, names))}, or pass a function of a "
+            "distribution, as lambda d: d.ppf(0.01)"
+        )
+    ends = (float(table[column][names.index(name)]) for column in ("estimate", "se", "lower", "upper"))
+    row = Estimate(*ends, level, "delta", None, "ok")
+    if row.se == 0.0:
+        raise ValueError(f"{name} was fixed: it has no interval")
+    own = name.removeprefix(f"{found.limit} ")
+    if method == "delta" and not math.isfinite(row.se):
+        raise ValueError(f"{name} has no standard error: {found.message}; use 'bootstrap'")
+    there = own in found.params and not found.limit or method == "profile" and own != name
+    if method != "delta" and not there:
+        raise ValueError(f"method={method!r} does not know {name!r} of this fit by its name: pass a function of its distribution")
+    return row, own
+
+
 def estimated(
     found: DistributionFit,
-    function: Callable[[Any], Any],
+    function: Callable[[Any], Any] | str,
     method: str,
     *,
     level: float,
@@ -289,10 +322,11 @@ def estimated(
 ) -> Estimate:
     """`DistributionFit.estimate`."""
     choice("method", method, ("delta", "bootstrap", "profile"))
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level!r} is not between 0 and 1; use 0.95 for 95 %")
-    if not callable(function):
-        raise TypeError(f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01)")
+    level = checked_level(level)
+    if not (isinstance(function, str) or callable(function)):
+        raise TypeError(
+            f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01), or a parameter's name"
+        )
     if not found.converged:
         raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
     if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
@@ -302,13 +336,14 @@ def estimated(
             f"method={method!r} takes complete values, but those of this fit were censored or truncated, which its errors would "
             'leave out; use "delta"'
         )
+    row, function = _row(found, function, level, method) if isinstance(function, str) else (None, function)
     if method == "delta":
-        made = _delta(found, function, level)
+        made = row or _delta(found, function, level)
     elif method == "profile":
         made = _profile(found, function, level, x)
     else:
         made = _bootstrap(found, function, level, count, rng, workers)
-    if found.zeros > 0.0:
+    if found.zeros > 0.0 and function != "zeros":
         made = dataclasses.replace(made, message=f"{made.message}, of the distribution without the share of zeros")
     return made
 

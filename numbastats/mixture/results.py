@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import index_of
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.options import Device
-from numbastats._core.results import Result, Table, dataset
+from numbastats._core.results import OptionalIntervals, Result, Table, dataset, with_intervals
 from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Seed, in_words
@@ -96,7 +97,14 @@ def limits_in_words(limits):
     return f"; at a limit of its family: {said}" if said else ""
 
 
-class _Sets(Result):
+def _with_errors(columns, errors, level):
+    """A table of components with the standard errors by name, and for a level with the ends of intervals."""
+    errors = {"weight" if name == "weights" else name: error for name, error in errors.items()}
+    known = {name: (columns[name], error) for name, error in errors.items()}
+    return with_intervals(columns | {f"se_{name}": error for name, error in errors.items()}, known, level)
+
+
+class _Sets(OptionalIntervals):
     """What batches of fits of both kinds have."""
 
     def _headline(self) -> str:
@@ -105,15 +113,27 @@ class _Sets(Result):
         certified = f"{np.sum(batch.status == 0)} with a certified local maximum"
         return f"family {batch.family!r}, {len(batch)} data sets, {certified}{missing}"
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each component of each data set.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1; the fits must have standard errors.
 
         Returns
         -------
         Table
             A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
             keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
-            row of NaN.
+            row of NaN. For a level also ``"se_"``, ``"lower_"`` and ``"upper_"`` with "weight" and the names of parameters, and
+            "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of fits without standard errors.
         """
         batch: Any = self
         there = np.arange(batch.weights.shape[1]) < np.maximum(batch.n_components, 1)[:, None]
@@ -122,7 +142,9 @@ class _Sets(Result):
         columns = {name: column[sets] for name, column in named.items()}
         columns |= {"component": component, "weight": batch.weights[there]}
         columns |= {name: values[there] for name, values in batch.parameters.items()}
-        return Table(columns | {"loglik": batch.loglik[sets], "status": batch.status[sets]})
+        columns |= {"loglik": batch.loglik[sets], "status": batch.status[sets]}
+        errors = {} if level is None else {name: error[there] for name, error in batch.se.items()}
+        return _with_errors(columns, errors, level)
 
     @property
     def selection(self) -> Table:
@@ -443,7 +465,7 @@ class _Classified:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class _Fit(Result):
+class _Fit(OptionalIntervals):
     """What fits of both kinds have."""
 
     family: Any
@@ -611,15 +633,27 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
             f"BIC {self.bic:.8g}, {self.message}"
         )
 
-    def summary(self) -> Table:
-        """The components as a table: weight, parameters, means of x, and standard errors where the fit has them.
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table: weight, parameters, means of x, and errors where the fit has them.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of the intervals, between 0 and 1; by default 0.95 where the fit has standard errors (``se=True``).
 
         Returns
         -------
         Table
             A dict of columns that prints as a table, with a row for each component, in the order of the fit: "weight", the names
-            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters,
+            then so with ``"lower_"`` and ``"upper_"``, and "level", which prints in the headings of these.
             `to_frame` gives it as a data frame.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
 
         Examples
         --------
@@ -632,8 +666,7 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
         columns = {"weight": self.weights} | self.parameters
         columns["mean_of_x"], variances = family.moments(self.centres, self.params)
         columns["sd_of_x"] = np.sqrt(variances)
-        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        return Table(columns)
+        return _with_errors(columns, self.se, 0.95 if level is None and self.se else level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -749,14 +782,26 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         names = ", ".join(d.family for d in self.components)
         return f"components {names}; {self._counts()}, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
 
-    def summary(self) -> Table:
-        """The components as a table: weight, family, parameters, means of x, and standard errors where the fit has them.
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table: weight, family, parameters, means of x, and errors where the fit has them.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of the intervals, between 0 and 1; by default 0.95 where the fit has standard errors (``se=True``).
 
         Returns
         -------
         Table
             A dict of columns that prints as a table, with a row for each component: "weight", "family", the names of
-            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters,
+            then so with ``"lower_"`` and ``"upper_"``, and "level", which prints in the headings of these.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
         """
         columns = {
             "weight": self.weights[: len(self.components)],
@@ -765,8 +810,7 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         columns |= self.parameters
         columns["mean_of_x"] = self.component_means()
         columns["sd_of_x"] = np.array([d.std() for d in self.components], np.float64)
-        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        return Table(columns)
+        return _with_errors(columns, self.se, 0.95 if level is None and self.se else level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -837,7 +881,15 @@ class ComponentsBatch(_Sets):
     @property
     def parameters(self) -> dict[str, NDArray]:
         """Parameters (D, K) of the components by their names, NaN for those that a component does not have."""
-        found = [fit.parameters for fit in self.fits]
+        return self._named("parameters")
+
+    @property
+    def se(self) -> dict[str, NDArray]:
+        """Standard errors (D, K) of "weights" and parameters by name, NaN where a fit has none; empty where none has any."""
+        return self._named("se")
+
+    def _named(self, attribute: str) -> dict[str, NDArray]:
+        found = [getattr(fit, attribute) for fit in self.fits]
         names = dict.fromkeys(name for one in found for name in one)
         return {
             name: self._wide(

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice, index_of
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.options import hands_on
-from numbastats._core.results import Result, Table, dataset, estimates
+from numbastats._core.results import Intervals, OptionalIntervals, Table, dataset, estimates, with_intervals
 from numbastats.random import Options, Size
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
@@ -240,7 +241,7 @@ class Stable:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class StableFit(Result):
+class StableFit(Intervals):
     """Result of a fit; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -307,19 +308,31 @@ class StableFit(Result):
         missing = f"{self.n_missing} missing, " if self.n_missing else ""
         return f'method "{self.method}", {self.param}, {missing}{likelihood}{self.message}'
 
-    def summary(self) -> Table:
-        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
+        """Estimates, standard errors and confidence intervals (at 95 % 1.96 standard errors on either side).
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the intervals, between 0 and 1.
 
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper", "level" that prints as a table, with the level
+            in the headings.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
-        return estimates(NAMES, self.params, self.se)
+        return estimates(NAMES, self.params, self.se, level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class StableFits(Result):
+class StableFits(OptionalIntervals):
     """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
     A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``. `keys`, a tuple or
@@ -355,20 +368,34 @@ class StableFits(Result):
         missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
         return f'{len(self)} data sets, method "{self.method}", {self.param}, {int(np.sum(self.converged))} converged{missing}'
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each data set.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1.
 
         Returns
         -------
         Table
             A dict of the columns "key" (where the data sets have keys; of grouped data their columns or dimensions), "alpha",
-            "beta", "loc", "scale", "se_alpha" ..., "loglik", "converged", and where values are missing "n_missing".
+            "beta", "loc", "scale", "se_alpha" ..., "loglik", "converged", and where values are missing "n_missing"; for a level
+            also "lower_alpha", "upper_alpha" ... and "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
         columns = {} if self.keys is None else self.keys.columns("key")
         columns |= dict(zip(NAMES, self.params.T, strict=True))
         columns |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
         columns |= {"loglik": self.loglik, "converged": self.converged}
-        return Table(columns | ({"n_missing": self.n_missing} if self.n_missing.any() else {}))
+        columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
+        known = dict(zip(NAMES, zip(self.params.T, self.se.T, strict=True), strict=True))
+        return with_intervals(columns, known, level)
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
