@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbastats._core.groups import missing
 from numbastats._core.kinds import rows_alike, to_host
 
 __all__ = ["OF_MATRIX", "Group", "fitted", "split"]
@@ -38,8 +39,8 @@ def split(samples, by, weights=None, name="by"):
     names = [by] if isinstance(by, str) else by if isinstance(by, list) and all(isinstance(v, str) for v in by) else None
     if names is not None and hasattr(samples, "columns"):
         columns = list(samples.columns)
-        if missing := [v for v in names if v not in columns]:
-            raise ValueError(f"{name}={by!r} names {missing[0]!r}, but the columns of the samples are {columns}")
+        if absent := [v for v in names if v not in columns]:
+            raise ValueError(f"{name}={by!r} names {absent[0]!r}, but the columns of the samples are {columns}")
         given = [samples[v] for v in names]
         rest = [c for c in columns if c not in names]
         if not rest:
@@ -54,7 +55,7 @@ def split(samples, by, weights=None, name="by"):
     n = len(samples)
     if any(v.shape != (n,) for v in labels):
         raise ValueError(f"{name} has shape {np.shape(labels[0])}; pass one label for each of the {n} samples")
-    if any(_missing(v).any() for v in labels):
+    if any(missing(v).any() for v in labels):
         raise ValueError(f"{name} has missing labels; drop these samples, or give them a label")
     order = _order(given[0])
     keys = labels[0].tolist() if len(labels) == 1 else list(zip(*(v.tolist() for v in labels), strict=True))
@@ -74,12 +75,6 @@ def split(samples, by, weights=None, name="by"):
             part = np.asarray(to_host(samples, "samples"))[places]
         groups[key] = Group(part, None if weights is None else weights[places], places)
     return groups
-
-
-def _missing(labels):
-    if labels.dtype.kind == "f":
-        return np.isnan(labels)
-    return np.array([v is None or v != v for v in labels.tolist()], bool) if labels.dtype.kind == "O" else np.zeros(1, bool)
 
 
 def _order(labels):

@@ -351,6 +351,7 @@ def fit_many(
         stack("n_obs", ()),
         stack("n_free", ()),
         keys,
+        stack("n_values", ()).astype(np.int64),
     )
 
 
@@ -456,6 +457,7 @@ def _estimated(problem, found, likelihood):
         origin,
         mass * problem.share,
         len(problem.free),
+        problem.x.size,
     )
 
 
