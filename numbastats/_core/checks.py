@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 
 import numpy as np
@@ -16,7 +15,6 @@ __all__ = [
     "check_out",
     "checked_level",
     "choice",
-    "index_of",
     "is_integer",
     "is_lazy",
     "is_masked",
@@ -50,24 +48,6 @@ def checked_level(level, name="level") -> float:
         meant = value if 1.0 < value < 100.0 else 95.0
         raise ValueError(f"{name}={level} is not between 0 and 1; use {meant / 100.0:g} for {meant:g} %")
     return value
-
-
-def _few(keys):
-    """The first of some keys in words."""
-    return ", ".join(map(repr, keys[:5])) + ", ..." * (len(keys) > 5)
-
-
-def index_of(i, size, keys=None):
-    """The index from 0 on of one data set among `size`: an integer, of which negative ones count from the end, or another key."""
-    try:
-        return range(size)[operator.index(i)]
-    except TypeError:
-        if keys is not None and i in keys:
-            return keys.index(i)
-        known = f", or one of the keys, {_few(keys)}" if keys else ""
-        raise TypeError(f"{i!r} is not the index of one data set; pass an integer{known}") from None
-    except IndexError:
-        raise IndexError(f"there is no data set {i}: the batch holds {size}") from None
 
 
 def check_dtype(dtype) -> np.dtype:

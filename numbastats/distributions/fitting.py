@@ -24,7 +24,7 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
-from numbastats._core.results import Intervals, OptionalIntervals, Table, estimates, with_intervals
+from numbastats._core.results import Batch, Intervals, Table, estimates
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
@@ -321,8 +321,12 @@ class DistributionFit(Intervals):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFits(OptionalIntervals):
-    """A family fitted to many series; ``fits["scale"]`` is an array of one parameter, ``fits.one(i)`` a `DistributionFit`.
+class DistributionFits(Batch):
+    """A family fitted to many series: ``fits["scale"]`` is an array of one parameter, ``fits.one(which)`` a `DistributionFit`.
+
+    ``fits.one`` takes a key or, where none is equal, an index. ``fits[key]`` is that fit, too, where the key is neither a number
+    nor the name of a parameter, and ``fits[i]`` the one at an index. ``fits.at(i)``, `len`, iteration over the fits and
+    ``fits.items()``, pairs (key, fit), go through the flattened batch.
 
     Attributes
     ----------
@@ -333,10 +337,11 @@ class DistributionFits(OptionalIntervals):
     params, se : array of shape (..., p)
     covariance : array of shape (..., p, p)
     loglik, n_obs, zeros : array of shape (...)
+        `n_obs` are the sums of the weights, without weights `n_values`.
     n_values, n_missing, n_iter, status : array of int of shape (...)
         The last has numbers of `numbastats.Status`.
     keys : tuple or None
-        Of the series, where they came in a dict or in groups.
+        Of the series, where they came in a dict, in groups, or in an array of xarray, whose coordinates they are.
     free : int
         Number of parameters that were estimated.
     labels : xarray.DataArray or None
@@ -364,7 +369,7 @@ class DistributionFits(OptionalIntervals):
     zeros: NDArray[np.float64]
     n_iter: NDArray[np.int64]
     status: NDArray[np.int64]
-    keys: Keys | None
+    _keys: Keys | None
     free: int
     labels: Any = None
     method: str = "ml"
@@ -372,9 +377,25 @@ class DistributionFits(OptionalIntervals):
     n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
 
-    def __getitem__(self, name: str) -> Any:
+    @functools.cached_property
+    def keys(self) -> Keys | None:  # type: ignore[override]
+        """Keys of the series, None where they have none."""
+        return self._keys if self.labels is None else keys_of(self.labels)
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    @property
+    def _shape(self):
+        return self.status.shape
+
+    @property
+    def _names(self):
+        return self.names
+
+    def _named(self, name):
         """One parameter of every series: an array, with the labels of the data where these came from xarray."""
-        values = self.params[..., self.names.index(choice("name", name, self.names))]
+        values = self.params[..., self.names.index(name)]
         return values if self.labels is None else self.labels.copy(data=values).rename(name)
 
     @property
@@ -382,12 +403,12 @@ class DistributionFits(OptionalIntervals):
         """The word for the class."""
         return self.cls.family
 
-    @property
+    @functools.cached_property
     def converged(self) -> NDArray[np.bool_]:
         """Whether each fit ended in a maximum inside of the parameters, or at a limit of the family."""
         return _CONVERGED[self.status]
 
-    @property
+    @functools.cached_property
     def limit(self) -> NDArray[np.str_]:
         """The family of the limit at which each fit ended, "" where there is none."""
         words = np.array([*(special.family for special in self.cls._contains), ""])
@@ -414,7 +435,7 @@ class DistributionFits(OptionalIntervals):
         """Standard errors of `limit_params`."""
         return self._of_limits(None if self._limits is None else self._limits.se)
 
-    @property
+    @functools.cached_property
     def n_free(self) -> NDArray[np.int64]:
         """Number of parameters that were estimated; at a limit, of those of the limit."""
         if self._limits is None:
@@ -434,43 +455,39 @@ class DistributionFits(OptionalIntervals):
 
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
-        i = self._index(index)
-        return _in_words(self.status[i], self._remarks(i).item(), self.limit[i])
+        i = self._at(self._place(index))
+        return _in_words(self.status[i], self.remarks[i], self.limit[i])
 
-    @property
+    @functools.cached_property
     def remarks(self) -> NDArray[np.str_]:
         """What is to be known of fits that converged, "" where there is nothing; see `DistributionFit.remark`."""
-        return self._remarks(...)
-
-    def _remarks(self, i):
-        """The remarks on a part of the batch."""
-        se, likelihood = self.se[i], self.cls._likelihood
+        se, likelihood = self.se, self.cls._likelihood
         settles = likelihood is not None and likelihood.settles
         found: Any = np.where(np.isnan(se).any(axis=-1), "at a value" if settles else "not definite", "")
         if self.family == "variance_gamma":  # fixed parameters have the error 0
             lam, mu = self.names.index("lam"), self.names.index("mu")
-            found = np.where((self.params[i][..., lam] <= CUSPS) & np.isnan(se[..., mu]), "no derivative", found)
+            found = np.where((self.params[..., lam] <= CUSPS) & np.isnan(se[..., mu]), "no derivative", found)
         if likelihood is not None and likelihood.shifts and "loc" in self.names:
             found = np.where(se[..., self.names.index("loc")] > 0.0, "local", found)
         if self.method != "ml":
-            found = np.where(self.status[i] == Status.OK, "by moments", "outside")
-        told = np.where(np.isin(self.status[i], _TOLD[self.method == "ml"]), found, "")
+            found = np.where(self.status == Status.OK, "by moments", "outside")
+        told = np.where(np.isin(self.status, _TOLD[self.method == "ml"]), found, "")
         if self._limits is None:
             return told
-        counts = np.array([*(len(CLASSES[special.family].names) for special in self.cls._contains), 0])[self._limits.which[i]]
-        own = self._limits.se[i]
+        counts = np.array([*(len(CLASSES[special.family].names) for special in self.cls._contains), 0])[self._limits.which]
+        own = self._limits.se
         return np.where((np.isnan(own) & (np.arange(own.shape[-1]) < counts[..., None])).any(axis=-1), "at a value", told)
 
     @property
     def _likeliest(self):
         return self.converged & (self.method == "ml")
 
-    @property
+    @functools.cached_property
     def aic(self) -> NDArray[np.float64]:
         """Akaike's criterion; inf for fits that did not converge, so that the least of several is one that did."""
         return np.where(self._likeliest, 2.0 * self.n_free - 2.0 * self.loglik, math.inf)[()]
 
-    @property
+    @functools.cached_property
     def bic(self) -> NDArray[np.float64]:
         """Bayesian criterion of Schwarz; inf for fits that did not converge."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -479,7 +496,7 @@ class DistributionFits(OptionalIntervals):
     @property
     def distribution(self) -> Distribution:
         """The distributions of all series: one object, of the shape and with the labels of the batch."""
-        return self._assembled(self.params, self._limits, self.__getitem__)
+        return self._assembled(self.params, self._limits, self._named)
 
     def _rows(self, lo, hi):
         """The distributions of some of the series in the order of the flattened batch, with an axis for values."""
@@ -534,22 +551,20 @@ class DistributionFits(OptionalIntervals):
         -------
         Table
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
-            ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged", "status", "remark", whose words `message` has,
-            and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their parameters, where values
-            are missing "n_missing"; for a level also ``"lower_"`` and ``"upper_"`` with the names of the columns of parameters,
-            and "level".
+            ``"se_"`` with their names, "loglik", "n_values", "n_obs", "zeros", "converged", "status", "remark", whose words
+            `message` has, and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their
+            parameters, where values are missing "n_missing"; for a level also ``"lower_"`` and ``"upper_"`` with the names of the
+            columns of parameters, and "level".
 
         Raises
         ------
         ValueError
             For a level out of range.
         """
-        keys = self.keys if self.labels is None else keys_of(self.labels)
-        columns: dict[str, Any] = {} if keys is None else keys.columns("key")
-        columns |= {name: values.ravel() for name, values in self._columns().items()}
+        columns = {name: values.ravel() for name, values in self._columns().items()}
         known = {name: (columns[name], columns[f"se_{name}"]) for name in self.names}
         known |= {f"limit_{name}": (columns[f"limit_{name}"], columns[f"limit_se_{name}"]) for name in self.limit_params}
-        return with_intervals(columns, known, level)
+        return self._table(columns, known, level)
 
     def _columns(self, *more):
         """What tables have of each series, by name; `more` are named after the log-likelihood."""
@@ -558,7 +573,8 @@ class DistributionFits(OptionalIntervals):
             for prefix, values in (("", self.params), ("se_", self.se))
             for j, name in enumerate(self.names)
         }
-        columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_obs", "zeros", "converged", "status")}
+        columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_values", "n_obs", "zeros")}
+        columns |= {name: getattr(self, name) for name in ("converged", "status")}
         columns |= {"remark": self.remarks, "limit": self.limit}
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
         columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
@@ -584,27 +600,24 @@ class DistributionFits(OptionalIntervals):
         made = {name: like.copy(data=np.asarray(values)).drop_attrs().rename(name) for name, values in columns.items()}
         return xarray.Dataset(made, attrs={"family": self.family})
 
-    def _index(self, index):
-        """The index of one series, from an index or a key."""
-        i = self.keys.index(index) if self.keys is not None and index in self.keys else index
-        if np.shape(self.loglik[i]) != ():
-            raise IndexError(f"{index!r} is not the index of one series: the batch has shape {self.loglik.shape}")
-        return i
+    def _at(self, place):
+        """The index of a series from its position."""
+        return np.unravel_index(place, self.status.shape) if self.status.ndim != 1 else place
 
-    def one(self, index: Any) -> DistributionFit:
-        """The fit of one series, by its index (or key)."""
-        i = self._index(index)
+    def _item(self, i: int) -> DistributionFit:
+        i = self._at(i)
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
         n_values, n_iter, status = (int(a[i]) for a in (self.n_values, self.n_iter, self.status))
-        remark, limit = self._remarks(i).item(), str(self.limit[i])
+        remark, limit = str(self.remarks[i]), str(self.limit[i])
         own: dict[str, Any] = {}
         if self._limits is not None and limit:
             names = CLASSES[limit].names
+            covariance = self._limits.covariance[i][: len(names), : len(names)]
             params_there, se_there = (
-                dict(zip(names, map(float, a[i]), strict=False)) for a in (self._limits.params, self._limits.se)
+                dict(zip(names, map(float, a), strict=False)) for a in (self._limits.params[i], standard_errors(covariance))
             )
-            within = int(self._limits.which[i]), self._limits.covariance[i][: len(names), : len(names)]
+            within = int(self._limits.which[i]), covariance
             own = dict(limit=limit, limit_params=params_there, limit_se=se_there, _limit=within)
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),

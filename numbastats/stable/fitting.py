@@ -352,6 +352,7 @@ def fit_many(
         stack("n_obs", ()),
         stack("n_free", ()),
         keys,
+        stack("n_values", ()).astype(np.int64),
         stack("n_missing", ()),
     )
 
@@ -458,6 +459,7 @@ def _estimated(problem, found, likelihood):
         origin,
         mass * problem.share,
         len(problem.free),
+        problem.x.size,
         problem.missing,
     )
 
