@@ -381,12 +381,14 @@ class StableFits(Batch):
         """The distributions of all data sets: one `numbastats.distributions.Stable`."""
         from numbastats.distributions import Stable
 
-        return Stable(*self.params.T, param=self.param)
+        alpha, beta, loc, scale = self.params.T
+        return Stable(alpha, beta, loc, scale, param=self.param)
 
     def _item(self, i: int) -> StableFit:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
         one: dict[str, Any] = {n: v if isinstance(v, str) else v[i] for n, v in values.items()}
-        one |= {name: one[name].item() for name in ("loglik", "n_iter", "n_eval", "converged", "n_obs", "n_free", "n_values")}
+        numbers = ("loglik", "n_iter", "n_eval", "converged", "n_obs", "n_free", "n_values", "n_missing")
+        one |= {name: one[name].item() for name in numbers}
         return StableFit(**one)
 
     def _headline(self) -> str:
@@ -427,8 +429,8 @@ class StableFits(Batch):
         -------
         xarray.Dataset
             The parameters, ``"se_"`` with their names, "loglik", "n_obs", "n_values", "n_iter", "converged" and "message" as
-            variables along "data_set", or the column or dimension of the keys. Keys of several columns are an index: ``.unstack()`` gives each a
-            dimension. The attributes have method and param.
+            variables along "data_set", or the column or dimension of the keys. Keys of several columns are an index:
+            ``.unstack()`` gives each a dimension. The attributes have method and param.
         """
         values: dict[str, Any] = dict(zip(NAMES, self.params.T, strict=True))
         values |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
