@@ -34,6 +34,7 @@ from numbastats._core.kinds import (
 from numbastats._core.launch import choose_device
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
 from numbastats._core.parallel import check_workers
+from numbastats._core.refusals import Admitted
 from numbastats._core.results import Table
 from numbastats.distributions import tables
 from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
@@ -139,6 +140,29 @@ class Distribution:
     def _truncation(cls, given, cut):
         """The fixed parameters that are ends of a truncation, and its ends: those that `truncated=` says."""
         return (), cut
+
+    @classmethod
+    def _admitted(cls, fixed, truncated=(-math.inf, math.inf)):
+        """The values that fits take, as far as no free parameter decides it; of `fixed`, numbers by name, those are NaN."""
+        begins, ends = -math.inf, math.inf
+        if cls._kernels is not None:  # NaN for shapes: their ends of the support are not known
+            known = cls._kernels.formulas.support.py_func((math.nan,) * 4)
+            begins, ends = (outer if math.isnan(end) else end for end, outer in zip(known, (begins, ends), strict=True))
+        ends = fixed.get("n", ends) if cls.is_discrete else ends
+        loc, scale = fixed.get("loc", 0.0), fixed.get("scale", 1.0)
+        if math.isnan(loc):
+            begins, ends = -math.inf, math.inf
+        elif math.isnan(scale):
+            begins, ends = loc if begins >= 0.0 else -math.inf, loc if ends <= 0.0 else math.inf
+        else:
+            begins, ends = loc + scale * begins, loc + scale * ends
+        rules = None if cls._likelihood is None else cls._likelihood._rules
+        closed = rules is not None and (rules.closed or (rules.begins == -math.inf and scale == scale))
+        named = dict(ends=tuple(f"the {end} end of {cls.family}" for end in ("lower", "upper"))) if "lower" in cls._known else {}
+        advice = "" if cls.is_discrete else 'zeros="share" sets zeros apart'
+        return Admitted(
+            cls.family, begins, ends, closed, cls.is_discrete, truncated, moved=loc != 0.0 and begins == loc, of_zeros=advice, **named
+        )
 
     # -- estimation ---------------------------------------------------------------------------------------------
 

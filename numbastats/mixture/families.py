@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from numbastats._core.refusals import Admitted
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import transforms
@@ -145,6 +146,11 @@ class Family:
         if self.discrete:
             return (x < 0) | (x != np.floor(x))
         return x < self.minimum if self.closed else x <= self.minimum
+
+    @property
+    def admitted(self):
+        """The values that fits take."""
+        return Admitted(self.name, self.minimum, closed=self.closed or self.discrete, whole=self.discrete)
 
     @property
     def closed(self):
