@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.checks import choice
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import to_host
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def _labelled(distributions, method):
     return {label: _distribution(d, method) for label, d in distributions.items()}
 
 
+@names_ours
 def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 400, ax: Axes | None = None) -> Axes:
     """Share of values beyond x, on logarithmic axes, with the tails of distributions.
 
@@ -135,6 +137,7 @@ def _density_axes(ax: Axes) -> Axes:
     return ax
 
 
+@names_ours
 def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """Histogram with densities of distributions.
 
@@ -159,6 +162,7 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
     return _density_axes(ax)
 
 
+@names_ours
 def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, ax: Axes | None = None) -> Axes:
     """Ordered values against quantiles of a distribution, with a pointwise band.
 
@@ -204,6 +208,7 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     return ax
 
 
+@names_ours
 def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> Any:
     """Four views of one fit or of several: densities, distribution functions, quantiles and probabilities.
 
@@ -267,6 +272,7 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
     return axes
 
 
+@names_ours
 def contours(
     samples: Any,
     *,
@@ -328,6 +334,7 @@ def contours(
     return ax
 
 
+@names_ours
 def densities(
     samples: Any, by: Any = None, *, points: int = 400, kde: Any = None, shared: bool = False, ax: Axes | None = None
 ) -> Axes:
@@ -382,6 +389,7 @@ def _densities(samples, by, kde, shared):
     return found, getattr(first, "feature_names_in_", [name or "", ""])
 
 
+@names_ours
 def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """A fitted mixture and its components, over a histogram of the data.
 
@@ -408,6 +416,7 @@ def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: A
     return _density_axes(ax)
 
 
+@names_ours
 def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None = None) -> Axes:
     """Posterior means and intervals of the coefficients of a regression.
 
@@ -444,6 +453,7 @@ def _chains(model, name):
     return draws[:, :, list(names).index(choice("name", name, tuple(names)))]
 
 
+@names_ours
 def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     """Draws of one parameter in the order of drawing, a line for each chain.
 
@@ -467,6 +477,7 @@ def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@names_ours
 def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Axes:
     """Histograms of the ranks that the draws of each chain have among all; chains that agree give level ones.
 

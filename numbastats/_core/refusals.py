@@ -26,7 +26,7 @@ class Admitted(NamedTuple):
     of_zeros: str = ""  # advice where zeros are not admitted
 
     def codes(self, x, hi):
-        """The first condition that values do not meet; `hi` are the upper ends of intervals from x on, of exact values x itself."""
+        """The first condition that values do not meet; `hi` are upper ends of intervals from x on, of exact values x itself."""
         exact = x == hi
         taken = exact & self.closed
         found = np.zeros(x.shape, np.int8)
@@ -59,14 +59,14 @@ class Admitted(NamedTuple):
 
 
 class Refusals(NamedTuple):
-    """Of the data sets `which`, in their order, the condition that is not met, by how many of their values, and the first of them."""
+    """Of the data sets `which`, in their order, the condition that is not met, by how many values, and the first of them."""
 
     admitted: Admitted
     which: np.ndarray
     code: np.ndarray
-    count: np.ndarray
+    failing: np.ndarray  # how many values
     total: np.ndarray  # values that are not missing
-    index: np.ndarray  # in the data set
+    first: np.ndarray  # index of the first of them
     value: np.ndarray  # or the two ends of an interval
 
     @property
@@ -79,14 +79,15 @@ class Refusals(NamedTuple):
         at = int(np.searchsorted(self.which, number))
         if at == self.which.size or self.which[at] != number:
             return ""
-        count, total, index = (int(a[at]) for a in (self.count, self.total, self.index))
+        count, total, index = (int(a[at]) for a in (self.failing, self.total, self.first))
         code, (lo, hi) = self.code[at], self.value[at].tolist()
         if not total:
             return "no values"
         if code == _FINE:
             return ""
         if code == _INFINITE:
-            return f"1 value is infinite, at index {index}" if count == 1 else f"{count} values are infinite, the first at index {index}"
+            many = f"{count} values are infinite, the first at index {index}"
+            return f"1 value is infinite, at index {index}" if count == 1 else many
         value = f"{lo:.10g}" if lo == hi else f"({lo:.10g}, {hi:.10g})"
         condition = self.admitted.condition(code)
         advice = f"; {self.admitted.of_zeros}" if code == _BELOW and lo == hi == 0.0 and self.admitted.of_zeros else ""

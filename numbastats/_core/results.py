@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from numbastats._core.errors import names_ours
+
 __all__ = ["Result", "Table", "dataset", "estimates"]
 
 Library = Literal["pandas", "polars", "dict"]
@@ -115,6 +117,10 @@ def dataset(values, count, keys, others, **attributes):
 
 class Result:
     """A fit that prints as a headline, with lines for what failed, and a table, in a notebook as HTML."""
+
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        names_ours(cls)
 
     def _headline(self) -> str:
         raise NotImplementedError

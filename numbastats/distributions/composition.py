@@ -19,6 +19,7 @@ from numbastats._core.broadcast import real64
 from numbastats._core.checks import FLOAT64, refuse_mask
 from numbastats._core.device import Device as Streams
 from numbastats._core.elementwise import deliver, total_of
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import aligned, device_kind, has_labels, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps
@@ -935,6 +936,7 @@ def _shown(value):
 # -- functions ------------------------------------------------------------------------------------------------------
 
 
+@names_ours
 def truncate(distribution: Distribution, lb: ArrayLike = -math.inf, ub: ArrayLike = math.inf) -> Distribution:
     """Distribution of X given that it lies between two ends, of any distribution.
 
@@ -1061,6 +1063,7 @@ def abs(distribution: Distribution) -> Distribution:
     return _Abs(distribution)
 
 
+@names_ours
 def order_statistic(distribution: Distribution, *, r: ArrayLike, n: ArrayLike) -> Distribution:
     """Distribution of the r-th smallest of n independent values of X.
 

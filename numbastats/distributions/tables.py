@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.elementwise import any_lazy, deliver, elementwise
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.options import ArrayOptions, Device, hands_on
@@ -65,6 +66,7 @@ def _described(cls, *values):
     return cls._described(*map(float, values))
 
 
+@names_ours
 class FrozenDistribution(QuantileTable):
     """A quantile table of a distribution, which keeps the densities and distribution functions of that.
 

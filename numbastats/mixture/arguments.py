@@ -511,7 +511,7 @@ def _flatten(data, offsets, name):
             if p.ndim != 1:
                 raise ValueError(
                     f"{name}[{i}] has shape {p.shape}; every data set must be 1-D (of groups of a data frame select one column: "
-                    "frame.groupby('key')['x'])"
+                    "frame[['key', 'x']] with by='key')"
                 )
         off = np.concatenate([[0], np.cumsum([p.size for p in parts], dtype=np.int64)]).astype(np.int64)
         dtype = result_dtype([f"{name}[{i}]" for i in range(len(parts))], [p.dtype for p in parts])
@@ -581,7 +581,8 @@ def arrange(values, family, threads=1) -> Data:
     for d in np.nonzero(np.diff(off) == 0)[0]:
         if status[d] == 0:
             status[d] = Status.NONE_LEFT
-            notes[int(d)] = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
+            left_out = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
+            notes[int(d)] = left_out if dropped[d] else "no values"
     if status.any():  # only usable data sets go on
         lengths = np.where(status == 0, np.diff(off), 0)
         keep = np.repeat(status == 0, np.diff(off))

@@ -765,8 +765,10 @@ def _not_admitted(x, design):
     return (Status.NOT_FINITE if found.infinite[0] else Status.OUTSIDE, words) if words else None
 
 
-def _refusal(x, design):
+def _refusal(x, dropped, design):
     """Status and message of data that cannot be fitted, None for others."""
+    if not x.size + dropped:
+        return Status.NONE_LEFT, "no values"
     if not x.size:
         return Status.NONE_LEFT, Status.NONE_LEFT.meaning
     if not 1e-140 < max(-x[0], x[-1]) < 1e140:
@@ -802,7 +804,7 @@ def _fitted(x, w, dropped, job, K, index, fewer, refused):
     """The fit of one number of components, and what it leaves to one of one more."""
     o, found, rng = job.o, x[np.isfinite(x)], np.random.default_rng([job.key, K, index])
     design = design_of(job.family, K, found, o.equal, o.fixed_weights)
-    refused = refused or _refusal(x, design)
+    refused = refused or _refusal(x, dropped, design)
     count = 1 if K == 1 else o.n_init or _STARTS * (1 if design.weights is None else 4)
     head = dict(family=job.family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
     if refused:

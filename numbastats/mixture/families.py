@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from numbastats._core.checks import letters
 from numbastats._core.refusals import Admitted
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
@@ -305,8 +306,19 @@ FAMILIES = {
 }
 
 
+def _plain(family):
+    """A family whose word is written in another way, as "Student-t", as it stands in `FAMILIES`."""
+    if isinstance(family, tuple) and len(family) == 2:
+        return _plain(family[0]), family[1]
+    return _WORDS.get(letters(family), family) if isinstance(family, str) else family
+
+
+_WORDS = {letters(word): word for word in (*FAMILIES, "gaussian", "weibull", "pareto")}
+
+
 def names_distributions(family):
     """Whether the components are distributions of `numbastats.distributions` that have no passes of their own here."""
+    family = _plain(family)
     if isinstance(family, type):
         return _own_name(family) is None
     if isinstance(family, tuple):
@@ -340,6 +352,11 @@ def family_of(family) -> Family:
         raise TypeError(f"family is missing: name the distribution of the components, as in family='normal'. Use {known}")
     if isinstance(family, Family):
         return family
+    if not isinstance(family, str | tuple | type):
+        from numbastats.distributions import Distribution
+
+        Distribution._weighted_fits(family, None)  # says what to pass
+    family = _plain(family)
     if isinstance(family, type):
         family = _own_name(family) or family
     if isinstance(family, str) and family == "gaussian":

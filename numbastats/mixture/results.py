@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import index_of
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.options import Device
@@ -176,6 +177,7 @@ class _Pickled:
         vars(self).update({n: _renumbered(n, v) if old else v for n, v in state.items() if n != "_statuses"})
 
 
+@names_ours
 class MixtureDistribution(_Pickled):
     """The fitted mixture as a distribution."""
 
@@ -394,6 +396,7 @@ class MixtureDistribution(_Pickled):
         raise NotImplementedError
 
 
+@names_ours
 class _Classified:
     """What a fit says of the components that values come from."""
 

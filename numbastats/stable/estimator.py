@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice, index_of
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.options import hands_on
 from numbastats._core.results import Result, Table, dataset, estimates
@@ -22,6 +23,7 @@ from numbastats.stable.arguments import NAMES, LogOptions, Param, PassOptions, P
 __all__ = ["Stable", "StableFit", "StableFits"]
 
 
+@names_ours
 @dataclasses.dataclass(frozen=True)
 class Stable:
     """The stable distribution of four parameters.
