@@ -65,6 +65,7 @@ def _labelled(distributions, method):
     return {label: _distribution(d, method) for label, d in distributions.items()}
 
 
+@names_ours
 def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 400, ax: Axes | None = None) -> Axes:
     """Share of values beyond x, on logarithmic axes, with the tails of distributions.
 
@@ -137,6 +138,7 @@ def _density_axes(ax: Axes) -> Axes:
     return ax
 
 
+@names_ours
 def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """Histogram with densities of distributions.
 
@@ -207,6 +209,7 @@ def qq(data: ArrayLike, distribution: Any = None, *, level: float = 0.95, ax: Ax
     return ax
 
 
+@names_ours
 def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> Any:
     """Four views of one fit or of several: densities, distribution functions, quantiles and probabilities.
 
@@ -270,6 +273,7 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
     return axes
 
 
+@names_ours
 def contours(
     samples: Any,
     *,
@@ -331,6 +335,7 @@ def contours(
     return ax
 
 
+@names_ours
 def densities(
     samples: Any, by: Any = None, *, points: int = 400, kde: Any = None, shared: bool = False, ax: Axes | None = None
 ) -> Axes:
@@ -385,6 +390,7 @@ def _densities(samples, by, kde, shared):
     return found, getattr(first, "feature_names_in_", [name or "", ""])
 
 
+@names_ours
 def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """A fitted mixture and its components, over a histogram of the data.
 
@@ -449,6 +455,7 @@ def _chains(model, name):
     return draws[:, :, list(names).index(choice("name", name, tuple(names)))]
 
 
+@names_ours
 def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     """Draws of one parameter in the order of drawing, a line for each chain.
 
@@ -472,6 +479,7 @@ def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@names_ours
 def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Axes:
     """Histograms of the ranks that the draws of each chain have among all; chains that agree give level ones.
 

@@ -78,6 +78,7 @@ CORE_FILES = {
     "launch.py",
     "numba_internals.py",
     "packs.py",
+    "refusals.py",
     "parallel.py",
     "progress.py",
     "random.py",

@@ -186,6 +186,10 @@ def dataset(values, count, keys, others, **attributes):
 class Result:
     """A fit that prints as a headline, with lines for what failed, and a table, in a notebook as HTML."""
 
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        names_ours(cls)
+
     def _headline(self) -> str:
         raise NotImplementedError
 

@@ -21,7 +21,7 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import AUTO, samplers_of
 from numbastats.bayes.responses import PROBIT, RESPONSES
-from numbastats.bayes.responses.record import record_of
+from numbastats.bayes.responses.record import record_of, word_of
 from numbastats.random import RNG, Device
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
@@ -93,6 +93,7 @@ def count(name, value, least=1):
 def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
     """Options of a fit from the estimator's parameters by name; raises for invalid values and unknown names."""
     options = Options(**params)
+    options = dataclasses.replace(options, response=word_of(options.response))
     choice("response", options.response, responses)
     choice("prior", options.prior, priors)
     known, record = samplers_of(options.response), record_of(options.response)

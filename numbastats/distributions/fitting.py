@@ -24,6 +24,7 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
+from numbastats._core.refusals import Refusals, refusals
 from numbastats._core.results import Batch, Intervals, Table, estimates
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
@@ -376,6 +377,7 @@ class DistributionFits(Batch):
     partial: bool = False
     n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
+    _refused: Refusals | None = None  # of series whose values are not admitted
 
     @functools.cached_property
     def keys(self) -> Keys | None:  # type: ignore[override]
@@ -451,11 +453,24 @@ class DistributionFits(Batch):
                 if limit or remark:
                     text = _in_words(Status.LIMIT if limit else Status.OK, remark, limit)
                     said = np.where((limits == limit) & (remarks == remark), text, said)
+        if self._refused is not None:
+            words = said.ravel().tolist()
+            for i in self._refused.which.tolist():
+                words[i] = self._refused.words(i) or words[i]
+            said = np.array(words).reshape(said.shape)
         return said
 
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
-        i = self._at(self._place(index))
+        return self._words(self._place(index))
+
+    def _words(self, place):
+        """How a fit ended, by its position."""
+        i = self._at(place)
+        if self._refused is not None and _REFUSED[self.status[i]]:
+            words = self._refused.words(place)
+            if words:
+                return words
         return _in_words(self.status[i], self.remarks[i], self.limit[i])
 
     @functools.cached_property
@@ -605,6 +620,7 @@ class DistributionFits(Batch):
         return np.unravel_index(place, self.status.shape) if self.status.ndim != 1 else place
 
     def _item(self, i: int) -> DistributionFit:
+        words = self._words(i)
         i = self._at(i)
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
@@ -622,7 +638,7 @@ class DistributionFits(Batch):
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
-            message=_in_words(status, remark, limit),
+            message=words,
             partial=self.partial,
             remark=remark,
             n_free=int(self.n_free[i]),
@@ -786,6 +802,12 @@ class _Plan(NamedTuple):
     def is_cut(self):
         """Whether the values are those within a truncation."""
         return self.by_likelihood and bool(np.isfinite(self.values[-2:]).any())
+
+    @property
+    def admitted(self):
+        """The values that it takes."""
+        fixed = dict(zip(self.layout, self.values.tolist(), strict=False))
+        return self.cls._admitted(fixed, *([tuple(self.values[-2:])] if self.by_likelihood else []))
 
     @property
     def known(self):
@@ -1054,11 +1076,10 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
     counts = mass if s.w is None else _per_series(~_missing(s) & (s.w > 0.0) & ~(share & (s.x == 0.0)), s)
     counts = counts.astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
-    _tell(status)
     if s.w is not None and mass.size:
         i = int(np.argmin(mass / np.maximum(counts, 1)))
         warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
-    return DistributionFits(
+    found = DistributionFits(
         plan.cls,
         plan.names,
         params.reshape(*s.shape, p),
@@ -1073,7 +1094,19 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
         partial=plan.intervals or plan.is_cut,
         n_missing=missing.reshape(s.shape),
+        _refused=_refused(s, plan, share, status),
     )
+    _tell(found)
+    return found
+
+
+def _refused(s, plan, share, status):
+    """Which condition values do not meet, of the series that are refused for it."""
+    which = np.flatnonzero(np.isin(status, (Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)))
+    if not which.size or is_lazy(s.x):
+        return None
+    left_out = lambda at: (share & (s.x[at] == 0.0)) | (s.w is not None and s.w[at] == 0.0)  # noqa: E731
+    return refusals(plan.admitted, which, s.x, s.off, s.hi, left_out)
 
 
 def _by_method(method, series, plan, given, device, workers, shown=None):
@@ -1089,7 +1122,7 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
         raise ValueError(
             f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
         )
-    return _of_moments(method, series, plan.cls)
+    return _of_moments(method, series, plan)
 
 
 def _inflated(s, plan, device, workers):
@@ -1148,8 +1181,9 @@ def _moments_rule(method, cls):
     return rule
 
 
-def _of_moments(method, s, cls):
+def _of_moments(method, s, plan):
     """Fits by moments."""
+    cls = plan.cls
     rule = _moments_rule(method, cls)
     if rule is None:
         names = ", ".join(name for name, c in CLASSES.items() if _moments_rule(method, c) is not None)
@@ -1183,8 +1217,9 @@ def _of_moments(method, s, cls):
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
     more = dict(labels=s.labels, method=method, n_missing=(np.diff(s.off) - counts).reshape(shape))
+    more["_refused"] = _refused(s, plan, False, status)
     found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), **more)
-    _tell(found.status, found.messages)
+    _tell(found)
     return found
 
 
@@ -1506,6 +1541,8 @@ class _WeightedFits:
         Those of them that are an end of the support, where the likelihood jumps.
     lower, upper : float
         Ends of the support, as far as no free parameter moves them.
+    admitted : Admitted
+        The values that the fits take.
     """
 
     def __init__(self, family, fixed):
@@ -1525,6 +1562,7 @@ class _WeightedFits:
             self.positive = tuple(name in self.cls._positive for name in self.free)
             if self._plan.by_likelihood and likelihood.settles:
                 self.settled = likelihood.settled(self._plan.values[-4:-2])
+        self.admitted = self.cls._admitted(self.fixed) if self._plan is None else self._plan.admitted
 
     def __call__(self, x, weights, workers):
         """Parameters by name for every row of `weights` (S, n), and whether they are there."""
@@ -1552,20 +1590,21 @@ Distribution.fit = classmethod(hands_on(fit_many)(Distribution.fit.__func__))  #
 Distribution._weighted_fits = _WeightedFits
 
 
-def _tell(status, messages=None):
+def _tell(found):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
-    failed = ~_CONVERGED[np.asarray(status)]
-    if not (failed & (status == Status.NONE_LEFT)).all():
-        failed &= status != Status.NONE_LEFT
-    _warn_of(failed, _MEANINGS[np.asarray(status)] if messages is None else messages)
+    failed = ~found.converged
+    if not (failed & (found.status == Status.NONE_LEFT)).all():
+        failed &= found.status != Status.NONE_LEFT
+    _warn_of(failed, found.message)
 
 
-def _warn_of(failed, messages):
-    """Warn of fits that failed, with the reason of the first."""
+def _warn_of(failed, message):
+    """Warn of fits that failed, with the reason of the first, which `message` says by its index."""
     if failed.any():
         count = "the fit ended" if failed.size == 1 else f"{failed.sum()} of {failed.size} fits ended"
         first = ", the first" if failed.size > 1 else ""
-        warn(f"{count} without a maximum{first}: {messages[failed].flat[0]}", ConvergenceWarning)
+        index = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(failed)))
+        warn(f"{count} without a maximum{first}: {message(index if failed.ndim else ())}", ConvergenceWarning)
 
 
 def _stable(cls, x, *, axis=None, dim=None, **options):
@@ -1576,7 +1615,7 @@ def _stable(cls, x, *, axis=None, dim=None, **options):
     if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
-    _warn_of(~np.asarray(found.converged), np.asarray(found.message))
+    _warn_of(~np.asarray(found.converged), np.asarray(found.message).__getitem__)
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 
 

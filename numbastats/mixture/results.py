@@ -224,6 +224,7 @@ class _Pickled:
         vars(self).update({n: _renumbered(n, v) if old else v for n, v in state.items() if n != "_statuses"})
 
 
+@names_ours
 class MixtureDistribution(_Pickled):
     """The fitted mixture as a distribution."""
 
@@ -442,6 +443,7 @@ class MixtureDistribution(_Pickled):
         raise NotImplementedError
 
 
+@names_ours
 class _Classified:
     """What a fit says of the components that values come from."""
 

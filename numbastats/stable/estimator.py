@@ -23,6 +23,7 @@ from numbastats.stable.arguments import NAMES, LogOptions, Param, PassOptions, P
 __all__ = ["Stable", "StableFit", "StableFits"]
 
 
+@names_ours
 @dataclasses.dataclass(frozen=True)
 class Stable:
     """The stable distribution of four parameters.
