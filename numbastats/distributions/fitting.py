@@ -32,6 +32,7 @@ from numbastats.distributions.arguments import FitMethod, Zeros
 from numbastats.distributions.catalogue import CLASSES, class_of, distribution_of
 from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
+from numbastats.distributions.intervals import at_places
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
 from numbastats.distributions.kernels.likelihood import CUT, EXACT, INTERVALS
@@ -72,7 +73,8 @@ _REMARKS = {  # on converged fits
     "no derivative": "no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with "
     "mu in fixed= the other parameters have theirs, given mu",
     "not definite": "no standard errors: the observed information is not positive definite",
-    "at a value": "no standard errors of parameters that are the least or the largest value: the likelihood jumps there",
+    "at a value": "no standard errors of parameters that values or ends of intervals determine: the likelihood jumps or has "
+    "corners there",
     "local": "a local maximum with loc below the least value, on which the standard errors rest; next to that value the "
     "likelihood may have no bound",
     "by moments": "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
@@ -476,8 +478,8 @@ class DistributionFits(Batch):
     @functools.cached_property
     def remarks(self) -> NDArray[np.str_]:
         """What is to be known of fits that converged, "" where there is nothing; see `DistributionFit.remark`."""
-        se, likelihood = self.se, self.cls._likelihood
-        settles = likelihood is not None and likelihood.settles
+        se, likelihood, places = self.se, self.cls._likelihood, (math.nan, math.nan)
+        settles = likelihood is not None and (likelihood.settles or (self.partial and bool(likelihood.settled(places))))
         found: Any = np.where(np.isnan(se).any(axis=-1), "at a value" if settles else "not definite", "")
         if self.family == "variance_gamma":  # fixed parameters have the error 0
             lam, mu = self.names.index("lam"), self.names.index("mu")
@@ -794,6 +796,11 @@ class _Plan(NamedTuple):
         return int(np.isnan(self.values[: len(self.layout)]).sum())
 
     @property
+    def settled(self):
+        """Which of location and scale of the likelihood's kernel are at values of exact data."""
+        return self.cls._likelihood.settled(self.values[-4:-2]) if self.by_likelihood else ()
+
+    @property
     def model(self):
         """What has the kernel and its cost."""
         return self.cls._likelihood if self.by_likelihood else self.cls._equations
@@ -878,17 +885,18 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
             raise ValueError(f"fixed {name!r}: fits of {family} to such data take {', '.join(layout[1:])}")
         values[layout.index(name)] = value
     values[-2:] = cut or (-math.inf, math.inf)
-    settled = likelihood.settled(values[len(layout) - 2 : len(layout)])
+    plan = _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
+    settled = plan.settled
     power = settled == ("scale",) and dict(zip(layout, values.tolist(), strict=False)).get("b") == 1.0
     if likelihood.bounded and np.isnan(values[-4:-2]).any() and not power:
         ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
         raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
-    if settled and (intervals or cut is not None):
+    if settled and cut is not None:
         raise ValueError(
-            f"{' and '.join(settled)} of {family} are at values of the sample; to censored or truncated data fit it with "
+            f"{' and '.join(settled)} of {family} are at values of the sample; to truncated data fit it with "
             f"fixed={{{settled[0]!r}: ...}}"
             if settled == ("loc",)
-            else f"{family} is fitted to exact values without truncation"
+            else f"{family} is fitted without truncation"
         )
     if own is not None and own.fixable is not None and math.isnan(values[-4]):
         raise ValueError(
@@ -897,7 +905,7 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
         )
     if likelihood.tied and math.isnan(values[-4]):
         raise ValueError(f"the likelihood of {family} has no maximum by loc and scale together: give loc a number in fixed=")
-    return _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
+    return plan
 
 
 def _slabs(s, limit, first=None):
@@ -1017,6 +1025,8 @@ def _in_kernel(plan, share, device, workers, s, start=None):
 
     `start` has parameters of the kernel by name, from which its climbs begin.
     """
+    if plan.intervals and plan.settled:
+        return at_places(plan, s, share, lambda inner, part: _in_kernel(inner, False, device, workers, part))
     n, model = s.off.size - 1, plan.model
     width = len(plan.layout) if plan.by_likelihood else plan.values.size
     params, info = np.full((n, width), math.nan), np.empty((n, width * (width + 1) // 2))
