@@ -106,15 +106,13 @@ def _stacked(parts, name):
     """The floats of arrays of one shape, the first axis theirs, and their kind; of frames of one column that column."""
     read, kind = [], "f"
     for i, part in enumerate(parts):
-        if type(part) is np.ndarray and part.dtype is FLOAT64:
+        if type(part) is np.ndarray and part.dtype is FLOAT64:  # thousands of them
             read.append(part)
             continue
         a, own = _frame(part, f"{name}[{i}]", True) if is_frame(part) else _read(part, f"{name}[{i}]")
         read.append(a[:, 0] if is_frame(part) and a.shape[1] == 1 else a)
         kind = own if own == "b" else kind
-    if len({a.shape for a in read}) > 1:
-        raise ValueError(_UNEQUAL.format(name))
-    return np.array(read), kind
+    return _array(read, name), kind
 
 
 def _array(x, name):

@@ -547,9 +547,9 @@ def arrange(values, family, threads=1) -> Data:
     x, w, off = values.x if values.spare else values.x.copy(), None if values.w is None else values.w.copy(), values.off
     D = values.count
     status, notes = np.zeros(D, np.int8), {}
-    bad_weight = None
-    missing = np.isnan(x) if w is not None else None
+    bad_weight = missing = None
     if w is not None:
+        missing = np.isnan(x)
         wrong = ~(w >= 0) | np.isinf(w)
         bad_weight = wrong & ~missing
         w[wrong] = 0.0
