@@ -65,6 +65,7 @@ CORE_FILES = {
     "climb.py",
     "costs.py",
     "cuda_backend.py",
+    "data.py",
     "device.py",
     "edf.py",
     "elementwise.py",

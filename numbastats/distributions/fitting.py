@@ -579,6 +579,7 @@ class DistributionFits(Batch):
             For a level out of range.
         """
         columns = {name: values.ravel() for name, values in self._columns().items()}
+        columns |= {"n_missing": self.n_missing.ravel()} if self.n_missing.any() else {}
         known = {name: (columns[name], columns[f"se_{name}"]) for name in self.names}
         known |= {f"limit_{name}": (columns[f"limit_{name}"], columns[f"limit_se_{name}"]) for name in self.limit_params}
         return self._table(columns, known, level)
@@ -594,7 +595,6 @@ class DistributionFits(Batch):
         columns |= {name: getattr(self, name) for name in ("converged", "status")}
         columns |= {"remark": self.remarks, "limit": self.limit}
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
-        columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
         return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
 
     def to_xarray(self) -> Any:
@@ -717,10 +717,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
     elif not (hasattr(data, "columns") and axis is not None and not hasattr(data, "ngroups")):
         data, keys = labelled_sets(data, by, dim, name)
     if keys is not None or is_ragged(data):
-        parts = [doubles(a, f"series {i}", family) for i, a in enumerate(data)]
-        wrong = [a.shape for a in parts if a.ndim != 1]
-        if wrong:
-            raise ValueError(f"a series has shape {wrong[0]}; in a list or dict each must be one-dimensional")
+        parts = [series(a, f"series {i}", family=family).astype(np.float64, copy=False) for i, a in enumerate(data)]
         if weights is not None:
             raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
         off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)
