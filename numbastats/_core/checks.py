@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 
 import numpy as np
@@ -16,7 +15,6 @@ __all__ = [
     "check_out",
     "checked_level",
     "choice",
-    "index_of",
     "is_integer",
     "is_lazy",
     "is_masked",
@@ -52,24 +50,6 @@ def checked_level(level, name="level") -> float:
     return value
 
 
-def _few(keys):
-    """The first of some keys in words."""
-    return ", ".join(map(repr, keys[:5])) + ", ..." * (len(keys) > 5)
-
-
-def index_of(i, size, keys=None):
-    """The index from 0 on of one data set among `size`: an integer, of which negative ones count from the end, or another key."""
-    try:
-        return range(size)[operator.index(i)]
-    except TypeError:
-        if keys is not None and i in keys:
-            return keys.index(i)
-        known = f", or one of the keys, {_few(keys)}" if keys else ""
-        raise TypeError(f"{i!r} is not the index of one data set; pass an integer{known}") from None
-    except IndexError:
-        raise IndexError(f"there is no data set {i}: the batch holds {size}") from None
-
-
 def check_dtype(dtype) -> np.dtype:
     """Return the float dtype asked for, or raise a TypeError that lists the allowed ones."""
     try:
@@ -102,8 +82,8 @@ def refuse_complex(dtype, name):
     """Raise for a complex dtype."""
     if dtype.kind == "c":
         raise ComplexData(
-            f"Complex data not supported: {name} has dtype {dtype}; allowed are float64, float32 and integers. Convert it first, "
-            f"{name}.real.astype('float64') if the imaginary part is zero"
+            f"Complex data not supported: {name} has dtype {dtype}; allowed are real numbers: float64, float32 and integers. "
+            f"Convert it first, {name}.real.astype('float64') if the imaginary part is zero"
         )
 
 

@@ -67,6 +67,7 @@ class _Regression(Estimator, Options):
     coef_: NDArray[np.float64]
     intercept_: Any
     n_features_in_: int
+    n_missing_: int
     n_iter_: int
     feature_names_in_: NDArray[Any]
     converged_: bool
@@ -91,7 +92,10 @@ class _Regression(Estimator, Options):
             rows_alike(X, values, ("X", called))
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
-        reader, names = Reader(X), getattr(X, "columns", None)
+        names, missing = arguments.names_of(X), 0
+        if options.nan_policy == "omit":
+            X, (y, sample_weight, offset), missing = arguments.complete(X, (y, sample_weight, offset))
+        reader = Reader(X)
         arguments.check_outcomes_given(y, reader.X is None, type(self).__name__)
         storage = arguments.storage_type(self.dtype, self.quantize, self.response)
         facts = survey(reader, whole=storage == "int8")
@@ -115,7 +119,7 @@ class _Regression(Estimator, Options):
                 run = Run(make(rows, None, chains=self.chains), options, units, labels)
         self._forget()
         self._options, self._run = options, run
-        self.n_features_in_ = facts.p
+        self.n_features_in_, self.n_missing_ = facts.p, missing
         if found.classes is not None:
             self.classes_ = found.classes
         if names is not None:
@@ -238,7 +242,7 @@ class _Regression(Estimator, Options):
         if callable(X):
             raise TypeError("X is a function; predictions take an array: call them for each of its blocks")
         check_workers(self.workers)
-        names = getattr(X, "columns", None)
+        names = arguments.names_of(X)
         X = arguments.matrix(X)
         arguments.check_features(X, names, self)
         for lo, x, _ in [(0, X, None)] if issparse(X) else Reader(X).pieces():
@@ -719,7 +723,7 @@ class HorseshoeClassifier(_Classifier):
         As for `BayesProbit`.
     dtype : {"float64", "float32"}, optional
         Type of X in memory; by default float64, and float32 from 10^6 entries on.
-    device, workers, rng
+    nan_policy, device, workers, rng
         As for `BayesProbit`.
 
     Attributes
@@ -856,7 +860,7 @@ class HorseshoeRegression(_Regression):
         As for `BayesProbit`.
     dtype : {"float64", "float32"}, optional
         Type of X in memory; by default float64, and float32 from 10^6 entries on.
-    device, workers, rng
+    nan_policy, device, workers, rng
         As for `BayesProbit`; the sums of "gaussian" are made on the CPU, once.
 
     Attributes
@@ -1173,6 +1177,9 @@ class BayesProbit(_Classifier):
         Type of X in memory; by default float64, and float32 from 10^6 entries on. "bfloat16" rounds to 8 significant bits.
         "int8" stores columns of integers that are at most 254 apart (dummies, counts, ages) exactly. Sums over a chunk of rows
         are in float32 for "float32" and "bfloat16", else in float64; sums over chunks and linear algebra are in float64.
+    nan_policy : {"raise", "omit"}
+        Whether rows in which X, the outcome, weight or offset is missing are refused, or left out and counted in `n_missing_`.
+        X in any of the forms of :doc:`/data`.
     device : {"auto", "cpu", "cuda"}, optional
         Where the passes over X run. The p x p linear algebra runs on the CPU.
     workers : int or executor, optional
@@ -1190,7 +1197,7 @@ class BayesProbit(_Classifier):
         Posterior means.
     intercept_ : numpy.ndarray, shape (1,)
     classes_ : numpy.ndarray, shape (2,)
-    n_features_in_, n_iter_ : int
+    n_features_in_, n_missing_, n_iter_ : int
     feature_names_in_ : numpy.ndarray of str, shape (p,)
         Names of the columns of a data frame; not set for other X.
     converged_ : bool
@@ -1287,7 +1294,7 @@ class HorseshoeProbit(BayesProbit):
     Parameters
     ----------
     tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, unpenalized, groups, sampler, chains, warmup, draws, thin,
-    keep, inner_sweeps, standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
+    keep, inner_sweeps, standardize, quantize, callback_every, dtype, nan_policy, device, workers, rng, callback, progress
         As for `BayesProbit`, as are attributes and methods.
 
     Examples

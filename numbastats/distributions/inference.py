@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import checked_level, choice, is_integer
+from numbastats._core.data import NanPolicy
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.information import unit_moves
@@ -21,7 +22,7 @@ from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table, half_width
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
-from numbastats.distributions.fitting import CLASSES, DistributionFit, DistributionFits, class_of, fit, fit_many, series_of
+from numbastats.distributions.fitting import CLASSES, DistributionFit, DistributionFits, class_of, fit, fit_many, one_series
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
@@ -235,7 +236,7 @@ def _profile(found, function, level, x):
     if x is None:
         raise ValueError('method="profile" needs the data of the fit: pass x=')
     chart = _chart(found, "profile")
-    data = np.ravel(series_of(x, None, None, 1, name="x").x)
+    data = one_series(x, "one(i) of the fits")
     data = data[~np.isnan(data) & ~((data == 0.0) & (found.zeros > 0.0))]
 
     def loglik(u):
@@ -400,7 +401,9 @@ class Comparison(Result):
     def _headline(self) -> str:
         failed = [f"{f.family}: {f.message}" for f in self.fits.values() if not f.converged]
         out = [f"left out, as their support does not hold the values: {', '.join(self.left_out)}"] if self.left_out else []
-        return "\n  ".join([f"{len(self.fits)} families by {self.criterion}", *out, *failed])
+        missing = next(iter(self.fits.values())).n_missing
+        title = f"{len(self.fits)} families by {self.criterion}" + (f", {missing} missing" if missing else "")
+        return "\n  ".join([title, *out, *failed])
 
     def summary(self) -> Table:
         """A row for each family, best first.
@@ -527,7 +530,7 @@ def compare_many(
     families, criterion
         As in `compare`; "all" leaves out the families whose support holds none of the series.
     **options
-        Of `fit_many`: axis, by, dim, weights, device, workers, progress.
+        Of `fit_many`: axis, by, dim, weights, nan_policy, device, workers, progress.
 
     Returns
     -------
@@ -571,13 +574,14 @@ def compare(
     families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
     *,
     criterion: Literal["bic", "aic"] = "bic",
+    nan_policy: NanPolicy = "omit",
 ) -> Comparison:
     """Fit several families to the same values, and order them by a criterion.
 
     Parameters
     ----------
     x : array_like of shape (n,)
-        NaN is missing.
+        In any of the forms of :doc:`/data`.
     families : "all", "counts" or sequence of str
         Of `fit`. "all" are the continuous ones whose support holds the values; the others are listed in ``left_out``. The
         truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
@@ -585,6 +589,8 @@ def compare(
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.
+    nan_policy : {"omit", "raise"}
+        As in `fit`.
 
     Returns
     -------
@@ -610,11 +616,10 @@ def compare(
     """
     choice("criterion", criterion, ("bic", "aic"))
     names = _families(families)
-    if np.ndim(x) != 1:
-        raise ValueError(f"x has shape {np.shape(x)}; compare takes one series, compare_many many")
+    x = one_series(x, "compare_many(x, axis=...)", class_of(names[0]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
-        found = [fit(x, name) for name in names]
+        found = [fit(x, name, nan_policy=nan_policy) for name in names]
     left_out = tuple(f.family for f in found if f.status == Status.OUTSIDE) if isinstance(families, str) else ()
     kept = [f for f in found if f.family not in left_out]
     if not kept:
@@ -623,8 +628,7 @@ def compare(
     at_limit = {f.family: bool(_is_another(f, by_name)) for f in kept}
     first = {f.family: getattr(by_name[f.limit] if at_limit[f.family] else f, criterion) for f in kept}
     kept.sort(key=lambda f: (first[f.family], at_limit[f.family]))
-    values = series_of(x, None, None, 1, name="x").x
-    values = np.sort(values[~np.isnan(values)])
+    values = np.sort(x[~np.isnan(x)])
     ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
     return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out)
 
@@ -675,6 +679,7 @@ def goodness(
     statistic: Statistic = "ad",
     *,
     fixed: dict[str, float] | None = None,
+    nan_policy: NanPolicy = "omit",
     count: int = 999,
     rng: Any = None,
     workers: Any = None,
@@ -687,13 +692,15 @@ def goodness(
     Parameters
     ----------
     x : array_like of shape (n,)
-        NaN is missing.
+        In any of the forms of :doc:`/data`.
     family : str or class
         Of `fit`.
     statistic : {"ad", "ks", "cvm"}
         Of Anderson and Darling, A^2, which weighs the tails most; of Kolmogorov and Smirnov, D; of Cramer and von Mises, W^2.
     fixed : dict, optional
         Values of parameters that are not estimated, by name.
+    nan_policy : {"omit", "raise"}
+        As in `fit`.
     count : int
         Number of simulated data sets, at least 19; the least p-value is 1/(count + 1).
     rng
@@ -731,11 +738,11 @@ def goodness(
     """
     choice("statistic", statistic, ("ad", "ks", "cvm"))
     _check_count(count)
-    found = fit(x, family, fixed=fixed)
+    x = one_series(x, "a loop over them", class_of(family))
+    found = fit(x, family, fixed=fixed, nan_policy=nan_policy)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
-    values = series_of(x, None, None, 1, name="x").x
-    observed = float(_distance(statistic, found.distribution, np.sort(values[~np.isnan(values)])))
+    observed = float(_distance(statistic, found.distribution, np.sort(x[~np.isnan(x)])))
     parts, failed = [], 0
     for y, again in _resamples(found, count, rng, workers):
         parts.append(_distance(statistic, again._rows(0, len(y)), np.sort(y, axis=1)))

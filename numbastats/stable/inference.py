@@ -295,7 +295,7 @@ def goodness(
     choice("statistic", statistic, tuple(_STATISTICS))
     check_draws(draws)
     found = fit(x, method, workers=None, **options)
-    values = np.sort(observations(x, None, options.get("nan_policy", "raise"))[0])
+    values = np.sort(observations(x, None, options.get("nan_policy", "omit"))[0])
     alpha, beta, loc, scale = found.params
     y = rvs(alpha, beta, loc, scale, (draws, values.size), rng=rng, param=found.param)
     again = fit_many(y, method, workers=workers, progress=progress, **options)
