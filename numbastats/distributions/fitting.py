@@ -313,12 +313,12 @@ class DistributionFit(Intervals):
         >>> # value at risk: the loss that 1 % of days exceed
         >>> found.estimate(lambda d: -d.ppf(0.01))
         Estimate: method 'delta', level 0.95, ok
-            value          se      lower      upper
-        0.0320782  0.00153404  0.0290716  0.0350849
+            value          se  lower 95 %  upper 95 %
+        0.0320782  0.00153404   0.0290716   0.0350849
         >>> found.estimate(lambda d: -d.expected_shortfall(0.01), "bootstrap", rng=1)
         Estimate: method 'bootstrap', level 0.95, ok
-            value        se      lower      upper
-        0.0414547  0.002988  0.0362063  0.0479053
+            value        se  lower 95 %  upper 95 %
+        0.0414547  0.002988   0.0362063   0.0479053
         """
         return self._estimated(self, function, method, level=level, x=x, count=count, rng=rng, workers=workers)
 
