@@ -6,12 +6,12 @@ import difflib
 import html
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Batch", "Result", "Table", "UnknownKey", "dataset", "estimates"]
+__all__ = ["Around", "Batch", "Result", "Table", "UnknownKey", "dataset", "estimates"]
 
 Library = Literal["pandas", "polars", "dict"]
 SHOWN = 30  # rows of a printed table
@@ -148,6 +148,24 @@ class UnknownKey(KeyError, TypeError, ValueError):
     __str__ = Exception.__str__  # of a KeyError it is in quotes
 
 
+class Around(NamedTuple):
+    """Some fits of a batch with what there is around their parameters, for derivatives by these."""
+
+    places: NDArray[np.int64]  # (n,) in the flattened batch
+    make: Callable[..., Any]  # distributions from parameters by name
+    allowed: Callable[..., Any]  # which parameters by name are in the domain
+    positive: Sequence[str]  # names of positive parameters
+    params: dict[str, NDArray[np.float64]]  # (n,)
+    se: dict[str, NDArray[np.float64]]  # 0 for fixed parameters
+    covariance: NDArray[np.float64]  # (n, p, p), NaN of fits without standard errors
+    together: bool = True  # whether `make` takes arrays
+
+    def some(self, use):
+        """Some of these fits."""
+        params, se = ({name: v[use] for name, v in of.items()} for of in (self.params, self.se))
+        return self._replace(places=self.places[use], params=params, se=se, covariance=self.covariance[use])
+
+
 class Batch(Result):
     """Results of many data sets: what those of all sub-packages have in common.
 
@@ -157,6 +175,7 @@ class Batch(Result):
     """
 
     keys: Any
+    _no_errors = "the fit has no standard errors"  # as `estimate` says it, with what to do about it
     _estimates: ClassVar[Callable[..., Any]]  # set by `numbastats.distributions`, whose distributions the functions take
 
     def __len__(self) -> int:
@@ -178,6 +197,10 @@ class Batch(Result):
     @property
     def _shape(self) -> tuple[int, ...]:
         return (len(self),)
+
+    def _parts(self) -> Iterator[Around]:
+        """The fits that converged, for `estimate`."""
+        raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
         """The results one after another."""
@@ -262,7 +285,7 @@ class Batch(Result):
             raise self._unknown(which)
         if len(index) != len(shape):
             raise IndexError(
-                f"{which!r} is not the index of one data set: the batch has shape {shape}; at(i) counts in the flattened order"
+                f"{which!r} is not the index of one series: the batch has shape {shape}; at(i) counts in the flattened order"
             )
         places = [self._index(i, n) for i, n in zip(index, shape, strict=True)]
         return int(np.ravel_multi_index(places, shape)) if shape else 0
@@ -302,8 +325,9 @@ class Batch(Result):
             Of a distribution of `numbastats.distributions`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called with
             batches of distributions where it understands them, else with one at a time.
         method : {"delta", "bootstrap"}
-            "delta": derivatives by the parameters and their covariance, of all fits together. "bootstrap": of fits of
-            distributions alone, one fit after another, as `DistributionFit.estimate`.
+            "delta": derivatives by the parameters and their covariance, of all fits together; of mixtures, whose covariance
+            `fit_many` keeps with ``cov=True``, one fit after another. "bootstrap": of fits of distributions alone, one after
+            another, as `DistributionFit.estimate`.
         level : float
             Of confidence.
         count, rng, workers : optional
@@ -324,7 +348,8 @@ class Batch(Result):
         >>> import numbastats as ns
         >>> x = ns.distributions.Gamma(2.0, scale=3.0).rvs((3, 200), rng=1)
         >>> fits = ns.distributions.fit_many(x, "gamma")
-        >>> fits.estimate(lambda d: d.ppf(0.99))
-        Estimates: method 'delta', level 0.95, 3 of 3 with a standard error
+        >>> found = fits.estimate(lambda d: d.ppf(0.99))
+        >>> found.value.shape, bool((found.lower < found.value).all()), found.messages.tolist()
+        ((3,), True, ['ok', 'ok', 'ok'])
         """
         return self._estimates(self, function, method, level=level, count=count, rng=rng, workers=workers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -16,20 +17,31 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
-from numbastats._core.information import unit_moves
+from numbastats._core.information import standard_errors, unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
-from numbastats._core.results import Result, Table
+from numbastats._core.results import Around, Batch, Result, Table
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
-from numbastats.distributions.fitting import CLASSES, DistributionFit, DistributionFits, class_of, fit, fit_many, series_of
+from numbastats.distributions.fitting import (
+    CLASSES,
+    DistributionFit,
+    DistributionFits,
+    class_of,
+    distribution_of,
+    fit,
+    fit_many,
+    series_of,
+)
+from numbastats.distributions.limits import limit_distribution
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
-__all__ = ["Comparison", "Comparisons", "Estimate", "GoodnessOfFit", "compare", "compare_many", "goodness"]
+__all__ = ["Comparison", "Comparisons", "Estimate", "Estimates", "GoodnessOfFit", "compare", "compare_many", "goodness"]
 
 Statistic = Literal["ad", "ks", "cvm"]
 _VALUES = 1 << 22  # simulated at a time
+_FITS = 1 << 16  # whose derivatives are computed at a time
 _STEP = 0.05  # of derivatives, in standard errors
 _FARTHEST = 100.0  # standard errors within which a profile is followed
 
@@ -75,58 +87,159 @@ class Estimate(Result):
         return Table({name: np.array([getattr(self, name)]) for name in ("value", "se", "lower", "upper")})
 
 
-class _Chart(NamedTuple):
-    """Coordinates around a fit: its parameters, positive ones by their logarithms, in which the covariance is the unit matrix."""
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Estimates(Batch):
+    """A number that follows from each of many fits, with its standard error and a confidence interval; it prints as a table.
 
-    make: Callable[..., Distribution]  # of parameters by name
-    params: dict[str, float]
+    Attributes
+    ----------
+    value, se, lower, upper : array of the shape of the batch
+        NaN where a fit did not converge, and but for `value` where it has no standard errors or the function no derivatives.
+    level : float
+        Of confidence.
+    method : str
+        "delta" or "bootstrap".
+    status : array of int
+        How the fits ended, numbers of `numbastats.Status`.
+    messages : array of str
+        "ok", or what the numbers lack.
+    keys : tuple or None
+        Of the data sets.
+
+    Notes
+    -----
+    ``found["se"]`` is an array, ``found[key]``, ``found.one(which)`` and ``found.at(i)`` are an `Estimate`, as iteration gives
+    all and ``found.items()`` pairs (key, estimate).
+    """
+
+    value: NDArray[np.float64]
+    se: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    level: float
+    method: str
+    status: NDArray[np.int64]
+    messages: NDArray[np.str_]
+    keys: Any = None
+
+    def __len__(self) -> int:
+        return self.value.size
+
+    @property
+    def _shape(self):
+        return self.value.shape
+
+    @property
+    def _names(self):
+        return "value", "se", "lower", "upper"
+
+    def _named(self, name):
+        return getattr(self, name)
+
+    def _item(self, i):
+        numbers = (float(getattr(self, name).flat[i]) for name in self._names)
+        return Estimate(*numbers, self.level, self.method, None, str(self.messages.flat[i]))
+
+    def _headline(self) -> str:
+        found = f"{int(np.isfinite(self.se).sum())} of {len(self)} with a standard error"
+        return f"method {self.method!r}, level {self.level:g}, {found}"
+
+    def summary(self) -> Table:
+        """A row for each data set, in the order of the flattened batch.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "key" (where the data sets have keys; of grouped data their columns or dimensions), "value",
+            "se", "lower", "upper", "status" and "message".
+        """
+        columns = {name: self._named(name).ravel() for name in self._names}
+        return self._table(columns | {"status": self.status.ravel(), "message": self.messages.ravel()})
+
+
+class _Chart(NamedTuple):
+    """Coordinates around n fits: their parameters, positive ones by their logarithms, in which covariances are unit matrices."""
+
+    make: Callable[..., Distribution]  # of arrays of parameters by name, n or a multiple
+    allowed: Callable[..., Any]  # which parameters by name are in the domain
+    together: bool  # whether `make` takes arrays
+    params: dict[str, NDArray[np.float64]]  # (n,)
     free: list[int]  # places of the parameters that were estimated
     logs: NDArray[np.bool_]  # which of these are positive
-    centre: NDArray[np.float64]
-    root: NDArray[np.float64]
+    centre: NDArray[np.float64]  # (n, q)
+    root: NDArray[np.float64]  # (n, q, q), NaN of fits without standard errors
 
     def at(self, u):
-        """Parameters by name at coordinates of shape (B, p)."""
-        moved = self.centre + u @ self.root.T
-        moved = np.where(self.logs, np.exp(moved), moved)
-        names = list(self.params)
-        return {n: np.full(len(u), v) for n, v in self.params.items()} | {names[j]: moved[:, i] for i, j in enumerate(self.free)}
+        """Parameters by name, one set of n after another, at coordinates of shape (B, q); NaN outside of the domain."""
+        moved = self.centre + (self.root @ u[:, None, :, None])[..., 0]
+        with np.errstate(over="ignore"):
+            moved = np.where(self.logs, np.exp(moved), moved)
+        params = {name: np.broadcast_to(v, moved.shape[:2]) for name, v in self.params.items()}
+        params |= {name: moved[..., i] for i, name in enumerate(np.array([*params])[self.free].tolist())}
+        inside = self.allowed(params) & np.isfinite(moved).all(axis=-1)
+        return {name: np.where(inside, v, math.nan).ravel() for name, v in params.items()}
 
-    def of(self, function):
-        """A function of distributions as one of coordinates of shape (B, p)."""
+    def of(self, function, careful=False):
+        """A function of distributions as one of coordinates of shape (B, q), with values (B,), of n > 1 fits (B n,)."""
 
-        def values(u):
-            params = self.at(u)
-            one = lambda i: self.make({name: float(v[i]) for name, v in params.items()})  # noqa: E731
-            return _values(function, self.make(params), one)
+        return lambda u: self.values(function, self.at(u), careful)
 
-        return values
+    def values(self, function, params, careful=False):
+        """A function of the distributions of parameters by name."""
+        batch = self.make(params) if self.together else len(next(iter(params.values())))
+        return _values(function, batch, lambda i: self.one(params, i), careful)
+
+    def one(self, params, i):
+        """One of the distributions."""
+        return self.make({name: float(v[i]) for name, v in params.items()})
+
+
+def _charted(part):
+    """Coordinates around fits with the same free parameters, an `Around`."""
+    names = list(part.params)
+    free = [j for j, name in enumerate(names) if not (part.se[name] == 0.0).all()]  # 0: the parameter was fixed
+    covariance = part.covariance[:, free][:, :, free]
+    values = np.stack([part.params[names[j]] for j in free], axis=-1) if free else np.empty((len(covariance), 0))
+    logs = np.array([names[j] in part.positive for j in free], bool)
+    slope = np.where(logs, values, 1.0)
+    with np.errstate(all="ignore"):
+        scaled = covariance / (slope[:, :, None] * slope[:, None, :])
+        centre = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
+    known = np.isfinite(scaled).all(axis=(1, 2)) & np.isfinite(values).all(axis=1)
+    root = np.full(scaled.shape, math.nan)
+    try:
+        root[known] = unit_moves(scaled[known])
+    except np.linalg.LinAlgError:  # of one of them
+        for i in np.flatnonzero(known):
+            with contextlib.suppress(np.linalg.LinAlgError):
+                root[i] = unit_moves(scaled[i])
+    return _Chart(part.make, part.allowed, part.together, part.params, free, logs, centre, root)
 
 
 def _chart(found, method):
     """Coordinates around a fit; ValueError where it has no standard errors."""
     place, full = found._limit or (None, found.covariance)
     params, se = (found.params, found.se) if place is None else (found.limit_params, found.limit_se)  # at a limit, its own
-    names, cls = list(params), found.cls if place is None else class_of(found.limit)
-    free = [j for j, name in enumerate(names) if se[name] != 0.0]  # 0: the parameter was fixed
-    if not free:
+    params, se = ({name: np.array([v]) for name, v in of.items()} for of in (params, se))
+    cls = found.cls if place is None else class_of(found.limit)
+    chart = _charted(Around(np.zeros(1, int), found._made, cls.in_domain, cls._positive, params, se, np.asarray(full)[None]))
+    if not chart.free:
         raise ValueError("every parameter of the fit was fixed: nothing has an error")
-    covariance = np.asarray(full)[np.ix_(free, free)]
-    values = np.array([params[names[j]] for j in free])
-    if not (np.isfinite(covariance).all() and np.isfinite(values).all()):
+    if np.isnan(chart.root).any():
         raise ValueError(f"method={method!r} needs standard errors, which the fit has not: {found.message}; use 'bootstrap'")
-    logs = np.array([names[j] in cls._positive for j in free], bool)
-    slope = np.where(logs, values, 1.0)
-    root = unit_moves(covariance / np.outer(slope, slope))
-    centre = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
-    return _Chart(found._made, params, free, logs, centre, root)
+    return chart
 
 
 def _gradient(function, u):
-    """Derivatives at coordinates u by central differences of fourth order; `function` is of arrays of shape (B, p)."""
+    """Derivatives at coordinates u by central differences of fourth order; `function` is of arrays of shape (B, q).
+
+    Of shape (q,), for a function with n values for each row of coordinates (q, n).
+    """
     steps = np.eye(u.size) * _STEP
-    near, far = (function(np.concatenate([u + k * steps, u - k * steps])).reshape(2, -1) for k in (1.0, 2.0))
-    return (8.0 * (near[0] - near[1]) - (far[0] - far[1])) / (12.0 * _STEP)
+    moves = np.concatenate([u + k * steps for k in (1.0, -1.0, 2.0, -2.0)])
+    near, below, far, farther = function(moves).reshape(4, u.size, -1)
+    slopes = (8.0 * (near - below) - (far - farther)) / (12.0 * _STEP)
+    return slopes[:, 0] if slopes.shape[1] == 1 else slopes
 
 
 def _number(function, distribution):
@@ -140,13 +253,24 @@ def _number(function, distribution):
     return float(value)
 
 
-def _values(function, batch, one_of):
-    """The function of each of B distributions: in one call where it takes a batch, else in B calls of `one_of(i)`."""
-    (count,) = batch.batch_shape
-    one = lambda i: _number(function, one_of(i))  # noqa: E731
+def _values(function, batch, one_of, careful=False):
+    """The function of each of B distributions: in one call where it takes a batch, else in B calls of `one_of(i)`.
+
+    The batch may be B alone. `careful`: NaN for distributions that the function raises a ValueError for.
+    """
+    count = batch if isinstance(batch, int) else batch.batch_shape[0]
+
+    def one(i):
+        try:
+            return _number(function, one_of(i))
+        except (ValueError, ArithmeticError):
+            if careful:
+                return math.nan
+            raise
+
     first = one(0)
     try:
-        values = np.asarray(function(batch))
+        values = np.empty(0) if batch is count else np.asarray(function(batch))
     except (TypeError, ValueError):  # of a function for single distributions, such as float(d.mean())
         values = np.empty(0)
     if values.shape == (count,) and np.isclose(values[0], first, rtol=1e-9, atol=0.0, equal_nan=True):
@@ -275,6 +399,13 @@ def _profile(found, function, level, x):
     return Estimate(value, math.nan, ends[0], ends[1], level, "profile", None, message)
 
 
+def _check_estimate(function, level):
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level!r} is not between 0 and 1; use 0.95 for 95 %")
+    if not callable(function):
+        raise TypeError(f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01)")
+
+
 def estimated(
     found: DistributionFit,
     function: Callable[[Any], Any],
@@ -288,10 +419,7 @@ def estimated(
 ) -> Estimate:
     """`DistributionFit.estimate`."""
     choice("method", method, ("delta", "bootstrap", "profile"))
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level!r} is not between 0 and 1; use 0.95 for 95 %")
-    if not callable(function):
-        raise TypeError(f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01)")
+    _check_estimate(function, level)
     if not found.converged:
         raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
     if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
@@ -313,6 +441,113 @@ def estimated(
 
 
 DistributionFit._estimated = staticmethod(estimated)
+
+
+def _parts(fits):
+    """`Batch._parts` of distributions: those of the class, then those at each limit in the parameters of the limit."""
+    n, p = fits.status.size, len(fits.names)
+    good, limits = np.ravel(fits.converged), None if fits._limits is None else fits._limits.reshaped((n,))
+    which = np.full(n, -1) if limits is None else limits.which
+    for place in np.unique(which[good]).tolist():
+        use = np.flatnonzero(good & (which == place))
+        params, covariance = fits.params.reshape(n, p)[use], fits.covariance.reshape(n, p, p)[use]
+        cls, names, make = fits.cls, fits.names, functools.partial(distribution_of, fits.cls)
+        if place >= 0:
+            known = dict(zip(fits.names, params[0].tolist(), strict=True))  # ends of the support, which all share
+            cls = CLASSES[fits.cls._contains[place].family]
+            names, width = cls.names, len(cls.names)
+            params, covariance = limits.params[use, :width], limits.covariance[use, :width, :width]
+            make = functools.partial(_of_limit, fits.cls, place, known)
+        named = (dict(zip(names, a.T, strict=True)) for a in (params, standard_errors(covariance)))
+        yield Around(use, make, cls.in_domain, cls._positive, *named, covariance)
+
+
+def _of_limit(cls, place, known, params):
+    return limit_distribution(cls, place, np.stack([*params.values()], axis=-1), known)
+
+
+DistributionFits._parts = _parts
+
+
+def _deltas(batch, function):
+    """Values and standard errors of all fits, and why there are none."""
+    value, se = np.full(len(batch), math.nan), np.full(len(batch), math.nan)
+    said = np.array(np.ravel(batch.messages), dtype=object)
+    for part in batch._parts():
+        errors = np.stack([*part.se.values()], axis=-1)
+        for pattern in np.unique(errors == 0.0, axis=0):  # fixed parameters
+            alike = np.flatnonzero(((errors == 0.0) == pattern).all(axis=1))
+            for lo in range(0, alike.size, _FITS):
+                _delta_of_part(function, part.some(alike[lo : lo + _FITS]), value, se, said, batch._no_errors)
+    return value, se, said
+
+
+def _delta_of_part(function, part, value, se, said, no_errors):
+    """Write values, standard errors and what is said of them of fits with the same free parameters."""
+    chart, at = _charted(part), part.places
+    found, free = chart.values(function, part.params, careful=True), len(chart.free)
+    error = np.full(found.size, math.nan)
+    if free:
+        slopes = _gradient(chart.of(function, careful=True), np.zeros(free)).reshape(free, -1)
+        error = np.sqrt(np.square(slopes).sum(axis=0))
+    flat = (error == 0.0) & getattr(chart.one(part.params, 0), "is_discrete", False)
+    reasons = {
+        "the function is NaN, or refuses the distribution": np.isnan(found),
+        "every parameter was fixed: nothing has an error": np.full(found.size, not free),
+        no_errors: np.isnan(chart.root).any(axis=(1, 2)),
+        "the function is constant around the estimate, as quantiles of counts": flat,
+        "the function has no finite derivatives": ~np.isfinite(error),
+    }
+    words = np.select([*reasons.values()], np.array([*reasons], dtype=object), "ok")
+    said[at] = words
+    value[at], se[at] = found, np.where(words == "ok", error, math.nan)
+
+
+def _bootstraps(batch, function, level, count, rng, workers):
+    """The same and the ends of intervals by a bootstrap of each fit."""
+    if not isinstance(batch, DistributionFits):
+        raise ValueError('method="bootstrap" is of fits of distributions; use "delta"')
+    _check_count(count)
+    key, numbers = normalise_rng(rng), np.full((4, len(batch)), math.nan)
+    said = np.array(np.ravel(batch.messages), dtype=object)
+    for i in np.flatnonzero(np.ravel(batch.converged)):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the messages say it
+                one = batch.at(i).estimate(
+                    *(function, "bootstrap"), level=level, count=count, rng=np.random.default_rng([key, i]), workers=workers
+                )
+            numbers[:, i], said[i] = (one.value, one.se, one.lower, one.upper), one.message
+        except (ValueError, ArithmeticError) as error:
+            said[i] = str(error)
+    return (*numbers, said)
+
+
+def estimates(
+    batch: Any, function: Callable[[Any], Any], method: str, *, level: float, count: int, rng: Any, workers: Any
+) -> Estimates:
+    """`Batch.estimate`."""
+    if method == "profile":
+        raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
+    choice("method", method, ("delta", "bootstrap"))
+    _check_estimate(function, level)
+    converged = np.ravel(batch.converged)
+    if method == "delta":
+        value, se, said = _deltas(batch, function)
+        width = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level) * se
+        lower, upper = value - width, value + width
+        zeros = np.ravel(getattr(batch, "zeros", 0.0)) > 0.0
+        said = np.where(zeros & (said == "ok"), "ok, of the distribution without the share of zeros", said)
+    else:
+        value, se, lower, upper, said = _bootstraps(batch, function, level, count, rng, workers)
+    status = np.ravel(getattr(batch, "status", np.where(converged, Status.OK, Status.NO_CONVERGENCE)))
+    shape = batch._shape
+    arrays = (a.reshape(shape) for a in (value, se, lower, upper))
+    said = said.astype(np.str_) if said.size else np.empty(0, np.str_)
+    return Estimates(*arrays, level, method, status.reshape(shape), said.reshape(shape), batch.keys)
+
+
+Batch._estimates = staticmethod(estimates)
 
 # --- distances ---------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any, Literal, Unpack
 
@@ -13,7 +14,7 @@ from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice
 from numbastats._core.groups import Keys
 from numbastats._core.options import hands_on
-from numbastats._core.results import Batch, Result, Table, dataset, estimates
+from numbastats._core.results import Around, Batch, Result, Table, dataset, estimates
 from numbastats.random import Options, Size
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
@@ -365,6 +366,16 @@ class StableFits(Batch):
 
         return Stable(*self.params.T, param=self.param)
 
+    def _parts(self):
+        from numbastats.distributions import Stable
+
+        use = np.flatnonzero(self.converged)
+        cov, known = self.cov[use], ~np.isnan(self.se[use])
+        fixed = ~known & (known.sum(axis=1) == self.n_free[use])[:, None]  # they have NaN, as those that lack an error
+        cov = np.where(fixed[:, :, None] | fixed[:, None, :], 0.0, cov)
+        params, se = (dict(zip(NAMES, a.T, strict=True)) for a in (self.params[use], np.where(fixed, 0.0, self.se[use])))
+        yield Around(use, functools.partial(_stable, self.param), Stable.in_domain, Stable._positive, params, se, cov)
+
     def _item(self, i: int) -> StableFit:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
         one: dict[str, Any] = {n: v if isinstance(v, str) else v[i] for n, v in values.items()}
@@ -401,3 +412,10 @@ class StableFits(Batch):
         values |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
         values |= {name: getattr(self, name) for name in ("loglik", "n_obs", "n_values", "n_iter", "converged", "message")}
         return dataset(values, len(self), self.keys, {}, method=self.method, param=self.param)
+
+
+def _stable(param, params):
+    """Distributions of parameters by name."""
+    from numbastats.distributions import Stable
+
+    return Stable(**params, param=param)

@@ -11,7 +11,8 @@ import scipy.optimize
 import scipy.stats as st
 
 import numbastats as ns
-from numbastats.distributions import Gamma, Normal, StudentT, Weibull, compare, compare_many, fit, goodness
+from numbastats._core.errors import ConvergenceWarning
+from numbastats.distributions import Gamma, Normal, StudentT, Weibull, compare, compare_many, fit, fit_many, goodness
 from tests.reference.make_coverage import coverage
 
 Z = 1.959963984540054
@@ -241,6 +242,95 @@ def test_failures_of_the_bootstrap_are_told():
     left_out = np.isnan(answer.samples).sum()
     assert left_out > 0 and answer.message.startswith(f"{left_out} of 99 samples are left out")
     assert answer.se == pytest.approx(np.nanstd(answer.samples, ddof=1))
+
+
+def test_estimates_of_a_batch_are_those_of_its_fits():
+    """All fits at once, at limits and inside; what one refuses, the batch says of that series alone."""
+    rng = np.random.default_rng(5)
+    x = np.where(np.arange(12)[:, None] % 2 == 0, rng.standard_normal((12, 100)), rng.standard_t(3.0, (12, 100)))
+    x[3], x[4] = math.nan, 2.0
+    with pytest.warns(ConvergenceWarning):
+        fits = fit_many(x, "student_t")
+    assert set(fits.limit) == {"", "normal"}
+    for function in (lambda d: d.ppf(0.01), lambda d: float(d.ppf(0.01))):  # in one call, and one after another
+        found = fits.estimate(function, level=0.9)
+        for i, (one, fit_one) in enumerate(zip(found, fits, strict=True)):
+            if i in (3, 4):
+                assert math.isnan(one.value) and math.isnan(one.se) and one.message == fits.messages[i] != "ok"
+            else:
+                want = fit_one.estimate(function, level=0.9)
+                for name in ("value", "se", "lower", "upper"):
+                    assert getattr(one, name) == pytest.approx(getattr(want, name), rel=1e-11)
+                assert one.message == want.message == "ok" and one.level == 0.9
+    assert found.status.tolist() == fits.status.tolist() and found["se"] is found.se and len(found) == 12
+    table = found.summary()
+    assert list(table) == ["value", "se", "lower", "upper", "status", "message"] and "10 of 12 with" in repr(found)
+
+
+def test_estimates_keep_keys_and_shape():
+    rng = np.random.default_rng(6)
+    sets = {"b": rng.gamma(2.0, size=60), "a": rng.gamma(3.0, size=80)}
+    found = fit_many(sets, "gamma").estimate(lambda d: d.mean())
+    assert found.keys == ("b", "a") and found["a"].value == pytest.approx(sets["a"].mean())
+    assert found.to_frame("dict")["key"].tolist() == ["b", "a"]
+    grid = fit_many(rng.gamma(2.0, size=(40, 2, 3)), "gamma", axis=0).estimate(lambda d: d.sf(1.0))
+    assert grid.value.shape == grid.se.shape == grid.messages.shape == (2, 3) and grid.one((1, 2)).se == grid.se[1, 2]
+    assert fit_many(np.empty((0, 5)), "gamma").estimate(lambda d: d.mean()).value.shape == (0,)
+    alone = fit_many([sets["a"]], "gamma")
+    assert alone.estimate(lambda d: d.mean())[0].se == pytest.approx(alone.one(0).estimate(lambda d: d.mean()).se, rel=1e-11)
+
+
+def test_estimates_say_what_each_lacks():
+    rng = np.random.default_rng(7)
+    x = rng.gamma(2.0, size=(3, 60))
+    every = fit_many(x, "gamma", fixed={"shape": 2.0, "scale": 1.0}).estimate(lambda d: d.mean())
+    assert every.value.tolist() == [2.0] * 3 and np.isnan(every.se).all() and "every parameter was fixed" in every.messages[0]
+    counts = fit_many(rng.poisson(3.0, (2, 50)), "poisson").estimate(lambda d: d.ppf(0.9))
+    assert np.isfinite(counts.value).all() and np.isnan(counts.se).all() and "constant around the estimate" in counts.messages[0]
+    zeros = fit_many(np.where(rng.random((2, 60)) < 0.2, 0.0, x[:2]), "gamma", zeros="share").estimate(lambda d: d.mean())
+    assert (zeros.messages == "ok, of the distribution without the share of zeros").all()
+
+    def of_wide(d):
+        if d.shape < np.median(fits["shape"]):
+            raise ValueError("too narrow")
+        return float(d.mean())
+
+    fits = fit_many(x, "gamma")
+    found = fits.estimate(of_wide)
+    assert np.isnan(found.value).sum() == 1 and "refuses the distribution" in found.messages[np.isnan(found.value)][0]
+    uniform = fit_many(rng.random((2, 30)), "uniform").estimate(lambda d: d.mean())
+    assert np.isfinite(uniform.value).all() and np.isnan(uniform.se).all() and "no standard errors" in uniform.messages[0]
+    with pytest.raises(ValueError, match=r"fits\.one\(key\)\.estimate"):
+        fits.estimate(lambda d: d.mean(), "profile")
+    with pytest.raises(TypeError, match="pass a function"):
+        fits.estimate("mean")
+    with pytest.raises(TypeError, match="one number"):
+        fits.estimate(lambda d: d.ppf([0.1, 0.9]))
+
+
+def test_estimates_of_a_batch_by_the_bootstrap():
+    x = np.random.default_rng(8).gamma(2.0, size=(3, 60))
+    x[1] = math.nan
+    fits = fit_many(x, "gamma")
+    found = fits.estimate(lambda d: d.mean(), "bootstrap", count=199, rng=1)
+    assert np.isnan(found.se).tolist() == [False, True, False] and found.messages[1] == fits.messages[1]
+    delta = fits.estimate(lambda d: d.mean())
+    np.testing.assert_allclose(found.se[[0, 2]], delta.se[[0, 2]], rtol=0.25)
+    again = fit_many(x[:1], "gamma").estimate(lambda d: d.mean(), "bootstrap", count=199, rng=1)
+    assert again.se[0] == found.se[0]  # whatever the others are
+
+
+def test_estimates_of_stable_fits():
+    x = ns.stable.rvs(1.7, 0.0, loc=2.0, size=(3, 400), rng=1)
+    fits = ns.stable.fit_many([*x, np.ones(9)])
+    found = fits.estimate(lambda d: d.loc)
+    np.testing.assert_allclose(found.se[:3], fits.se[:3, 2], rtol=1e-9)
+    assert math.isnan(found.value[3]) and found.messages[3] == fits.message[3] and found.status.tolist() == [0, 0, 0, 1]
+    known = ns.stable.fit_many(x, fixed={"alpha": 1.7, "beta": 0.0}).estimate(lambda d: d.scale)
+    assert (known.messages == "ok").all() and (known.se > 0.0).all()
+    assert np.isfinite(fits.distribution.ppf(0.5)[:3]).all()
+    with pytest.raises(ValueError, match="bootstrap"):
+        fits.estimate(lambda d: d.loc, "bootstrap")
 
 
 def test_an_estimate_prints_as_a_table():
