@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import html
+import importlib
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Around", "Batch", "Result", "Table", "UnknownKey", "dataset", "estimates"]
+__all__ = ["Around", "Batch", "BatchOfFits", "Result", "Table", "UnknownKey", "dataset", "estimates"]
 
 Library = Literal["pandas", "polars", "dict"]
 SHOWN = 30  # rows of a printed table
@@ -175,8 +176,6 @@ class Batch(Result):
     """
 
     keys: Any
-    _no_errors = "the fit has no standard errors"  # as `estimate` says it, with what to do about it
-    _estimates: ClassVar[Callable[..., Any]]  # set by `numbastats.distributions`, whose distributions the functions take
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -197,10 +196,6 @@ class Batch(Result):
     @property
     def _shape(self) -> tuple[int, ...]:
         return (len(self),)
-
-    def _parts(self) -> Iterator[Around]:
-        """The fits that converged, for `estimate`."""
-        raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
         """The results one after another."""
@@ -257,7 +252,7 @@ class Batch(Result):
         return self._item(self._place(which))
 
     def __getitem__(self, which: Any) -> Any:
-        """An array by the name of a parameter; else the result of one data set, by its index or, unless it is a number, its key."""
+        """An array by the name of a parameter; else one result, by its index or, unless it is a number, its key."""
         if isinstance(which, str) and which in self._names:
             return self._named(which)
         if hasattr(which, "__index__"):
@@ -307,6 +302,17 @@ class Batch(Result):
         made.library = None if self.keys is None else self.keys.library
         return made
 
+
+class BatchOfFits(Batch):
+    """Fits of many data sets, of which numbers follow."""
+
+    _no_errors = "the fit has no standard errors"  # as `estimate` says it, with what to do about it
+    _estimates: ClassVar[Callable[..., Any] | None] = None  # set by the distributions, which the functions take
+
+    def _parts(self) -> Iterator[Around]:
+        """The fits that converged, for `estimate`."""
+        raise NotImplementedError
+
     def estimate(
         self,
         function: Callable[..., Any],
@@ -322,8 +328,8 @@ class Batch(Result):
         Parameters
         ----------
         function : callable
-            Of a distribution of `numbastats.distributions`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called with
-            batches of distributions where it understands them, else with one at a time.
+            Of a distribution of `numbastats.distributions`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called
+            with batches of distributions where it understands them, else with one at a time.
         method : {"delta", "bootstrap"}
             "delta": derivatives by the parameters and their covariance, of all fits together; of mixtures, whose covariance
             `fit_many` keeps with ``cov=True``, one fit after another. "bootstrap": of fits of distributions alone, one after
@@ -352,4 +358,6 @@ class Batch(Result):
         >>> found.value.shape, bool((found.lower < found.value).all()), found.messages.tolist()
         ((3,), True, ['ok', 'ok', 'ok'])
         """
-        return self._estimates(self, function, method, level=level, count=count, rng=rng, workers=workers)
+        if self._estimates is None:
+            importlib.import_module("numbastats.distributions")
+        return self._estimates(self, function, method, level=level, count=count, rng=rng, workers=workers)  # type: ignore[misc]

@@ -23,7 +23,7 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
-from numbastats._core.results import Batch, Result, Table, estimates
+from numbastats._core.results import Around, BatchOfFits, Result, Table, estimates
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
@@ -305,7 +305,7 @@ class DistributionFit(Result):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFits(Batch):
+class DistributionFits(BatchOfFits):
     """A family fitted to many series: ``fits["scale"]`` is an array of one parameter, ``fits.one(which)`` a `DistributionFit`.
 
     ``fits.one`` takes a key or, where none is equal, an index. ``fits[key]`` is that fit, too, where the key is neither a number
@@ -512,6 +512,24 @@ class DistributionFits(Batch):
             index[which == place] = i
         return ByItem([made, *others], index)
 
+    def _parts(self):
+        """Those at no limit, then those at each limit in the parameters of the limit."""
+        n, p = self.status.size, len(self.names)
+        good, limits = np.ravel(self.converged), None if self._limits is None else self._limits.reshaped((n,))
+        which = np.full(n, -1) if limits is None else limits.which
+        for place in np.unique(which[good]).tolist():
+            use = np.flatnonzero(good & (which == place))
+            params, covariance = self.params.reshape(n, p)[use], self.covariance.reshape(n, p, p)[use]
+            cls, names, make = self.cls, self.names, functools.partial(distribution_of, self.cls)
+            if place >= 0:
+                known = dict(zip(self.names, params[0].tolist(), strict=True))  # ends of the support, which all share
+                cls = CLASSES[self.cls._contains[place].family]
+                names, width = cls.names, len(cls.names)
+                params, covariance = limits.params[use, :width], limits.covariance[use, :width, :width]
+                make = functools.partial(_of_limit, self.cls, place, known)
+            named = (dict(zip(names, a.T, strict=True)) for a in (params, standard_errors(covariance)))
+            yield Around(use, make, cls.in_domain, cls._positive, *named, covariance)
+
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
         lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged']
@@ -527,8 +545,9 @@ class DistributionFits(Batch):
         -------
         Table
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
-            ``"se_"`` with their names, "loglik", "n_values", "n_obs", "zeros", "converged", "status", "remark", whose words `message` has,
-            and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their parameters.
+            ``"se_"`` with their names, "loglik", "n_values", "n_obs", "zeros", "converged", "status", "remark", whose words
+            `message` has, and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their
+            parameters.
         """
         return self._table({name: values.ravel() for name, values in self._columns().items()})
 
@@ -551,10 +570,10 @@ class DistributionFits(Batch):
         Returns
         -------
         xarray.Dataset
-            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status", "remark"
-            and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables, with the labels of
-            the data where these came in an array of xarray; else the dimensions are
-            "series", with the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
+            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_values", "n_obs", "zeros", "converged",
+            "status", "remark" and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables,
+            with the labels of the data where these came in an array of xarray; else the dimensions are "series", with the keys
+            of the series, or "series_0", "series_1", ... The attribute "family" has the family.
         """
         import xarray
 
@@ -593,6 +612,11 @@ class DistributionFits(Batch):
             n_free=int(self.n_free[i]),
             **own,
         )
+
+
+def _of_limit(cls, place, known, params):
+    """Distributions at a limit of a class from parameters of the limit's family by name."""
+    return limit_distribution(cls, place, np.stack([*params.values()], axis=-1), known)
 
 
 class _Series(NamedTuple):

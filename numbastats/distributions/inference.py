@@ -8,19 +8,19 @@ import functools
 import math
 import statistics
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import choice, is_integer
+from numbastats._core.checks import choice, is_integer, is_lazy
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
-from numbastats._core.information import standard_errors, unit_moves
+from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
-from numbastats._core.results import Around, Batch, Result, Table
+from numbastats._core.results import Around, Batch, BatchOfFits, Result, Table
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
 from numbastats.distributions.fitting import (
@@ -28,16 +28,26 @@ from numbastats.distributions.fitting import (
     DistributionFit,
     DistributionFits,
     class_of,
-    distribution_of,
     fit,
     fit_many,
+    is_ragged,
     series_of,
 )
-from numbastats.distributions.limits import limit_distribution
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
-__all__ = ["Comparison", "Comparisons", "Estimate", "Estimates", "GoodnessOfFit", "compare", "compare_many", "goodness"]
+__all__ = [
+    "Comparison",
+    "Comparisons",
+    "Estimate",
+    "Estimates",
+    "GoodnessOfFit",
+    "GoodnessOfFits",
+    "compare",
+    "compare_many",
+    "goodness",
+    "goodness_many",
+]
 
 Statistic = Literal["ad", "ks", "cvm"]
 _VALUES = 1 << 22  # simulated at a time
@@ -181,7 +191,6 @@ class _Chart(NamedTuple):
 
     def of(self, function, careful=False):
         """A function of distributions as one of coordinates of shape (B, q), with values (B,), of n > 1 fits (B n,)."""
-
         return lambda u: self.values(function, self.at(u), careful)
 
     def values(self, function, params, careful=False):
@@ -443,32 +452,6 @@ def estimated(
 DistributionFit._estimated = staticmethod(estimated)
 
 
-def _parts(fits):
-    """`Batch._parts` of distributions: those of the class, then those at each limit in the parameters of the limit."""
-    n, p = fits.status.size, len(fits.names)
-    good, limits = np.ravel(fits.converged), None if fits._limits is None else fits._limits.reshaped((n,))
-    which = np.full(n, -1) if limits is None else limits.which
-    for place in np.unique(which[good]).tolist():
-        use = np.flatnonzero(good & (which == place))
-        params, covariance = fits.params.reshape(n, p)[use], fits.covariance.reshape(n, p, p)[use]
-        cls, names, make = fits.cls, fits.names, functools.partial(distribution_of, fits.cls)
-        if place >= 0:
-            known = dict(zip(fits.names, params[0].tolist(), strict=True))  # ends of the support, which all share
-            cls = CLASSES[fits.cls._contains[place].family]
-            names, width = cls.names, len(cls.names)
-            params, covariance = limits.params[use, :width], limits.covariance[use, :width, :width]
-            make = functools.partial(_of_limit, fits.cls, place, known)
-        named = (dict(zip(names, a.T, strict=True)) for a in (params, standard_errors(covariance)))
-        yield Around(use, make, cls.in_domain, cls._positive, *named, covariance)
-
-
-def _of_limit(cls, place, known, params):
-    return limit_distribution(cls, place, np.stack([*params.values()], axis=-1), known)
-
-
-DistributionFits._parts = _parts
-
-
 def _deltas(batch, function):
     """Values and standard errors of all fits, and why there are none."""
     value, se = np.full(len(batch), math.nan), np.full(len(batch), math.nan)
@@ -510,12 +493,12 @@ def _bootstraps(batch, function, level, count, rng, workers):
     _check_count(count)
     key, numbers = normalise_rng(rng), np.full((4, len(batch)), math.nan)
     said = np.array(np.ravel(batch.messages), dtype=object)
-    for i in np.flatnonzero(np.ravel(batch.converged)):
+    for i in np.flatnonzero(np.ravel(batch.converged)).tolist():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the messages say it
                 one = batch.at(i).estimate(
-                    *(function, "bootstrap"), level=level, count=count, rng=np.random.default_rng([key, i]), workers=workers
+                    *(function, "bootstrap"), level=level, count=count, rng=np.random.default_rng([int(key), i]), workers=workers
                 )
             numbers[:, i], said[i] = (one.value, one.se, one.lower, one.upper), one.message
         except (ValueError, ArithmeticError) as error:
@@ -526,7 +509,7 @@ def _bootstraps(batch, function, level, count, rng, workers):
 def estimates(
     batch: Any, function: Callable[[Any], Any], method: str, *, level: float, count: int, rng: Any, workers: Any
 ) -> Estimates:
-    """`Batch.estimate`."""
+    """`BatchOfFits.estimate`."""
     if method == "profile":
         raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
     choice("method", method, ("delta", "bootstrap"))
@@ -542,12 +525,12 @@ def estimates(
         value, se, lower, upper, said = _bootstraps(batch, function, level, count, rng, workers)
     status = np.ravel(getattr(batch, "status", np.where(converged, Status.OK, Status.NO_CONVERGENCE)))
     shape = batch._shape
-    arrays = (a.reshape(shape) for a in (value, se, lower, upper))
-    said = said.astype(np.str_) if said.size else np.empty(0, np.str_)
-    return Estimates(*arrays, level, method, status.reshape(shape), said.reshape(shape), batch.keys)
+    value, se, lower, upper = (a.reshape(shape) for a in (value, se, lower, upper))
+    said = said.astype(np.str_).reshape(shape)
+    return Estimates(value, se, lower, upper, level, method, status.reshape(shape), said, batch.keys)
 
 
-Batch._estimates = staticmethod(estimates)
+BatchOfFits._estimates = staticmethod(estimates)
 
 # --- distances ---------------------------------------------------------------------------------------------------------
 
@@ -656,6 +639,46 @@ class Comparisons(Result):
         names = np.where(np.isfinite(criteria).any(axis=0), np.array([*self.fits])[np.argmin(criteria, axis=0)], "")
         return names if first.labels is None else first.labels.copy(data=names).rename("best")
 
+    @property
+    def keys(self) -> Any:
+        """Keys of the series, None where they have none."""
+        return next(iter(self.fits.values())).keys
+
+    def by_series(self) -> Table:
+        """A row for each series, in the order of the flattened batch: its best family, and by how much.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), "best", the
+            family, "aic" and "bic" of its fit, "next", the family that follows by the criterion, and the "difference" of its
+            criterion to the best, "status" of the best fit, "n_values" and "converged", the number of families whose fits did.
+            "" and NaN where no fit ended in a maximum, or no second one. `to_frame` of the table makes a data frame.
+
+        Examples
+        --------
+        >>> from numbastats import distributions as D
+        >>> x = {"a": D.Gamma(3.0).rvs(500, rng=1), "b": D.Normal(0.0).rvs(500, rng=3)}
+        >>> D.compare_many(x, ["normal", "gamma"]).by_series()["best"].tolist()
+        ['gamma', 'normal']
+        """
+        fits = [*self.fits.values()]
+        rows = np.arange(len(fits[0]))
+        criteria = self._criteria.reshape(len(fits), -1)
+        order = np.argsort(criteria, axis=0, kind="stable")
+        first, second = order[0], order[min(1, len(fits) - 1)]
+        there, follows = np.isfinite(criteria[first, rows]), np.isfinite(criteria[second, rows]) & (len(fits) > 1)
+        of = lambda name: np.stack([np.ravel(getattr(f, name)) for f in fits])  # noqa: E731
+        names = np.array([*self.fits])
+        columns: dict[str, Any] = {"best": np.where(there, names[first], "")}
+        columns |= {name: np.where(there, of(name)[first, rows], math.nan) for name in ("aic", "bic")}
+        columns["next"] = np.where(follows, names[second], "")
+        with np.errstate(invalid="ignore"):
+            away = criteria[second, rows] - criteria[first, rows]
+        columns["difference"] = np.where(follows, away, math.nan)
+        columns |= {name: of(name)[first, rows] for name in ("status", "n_values")}
+        return fits[0]._table(columns | {"converged": of("converged").sum(axis=0)})
+
     def _headline(self) -> str:
         out = [f"left out, as their support holds none of the series: {', '.join(self.left_out)}"] if self.left_out else []
         first, none = next(iter(self.fits.values())), int((np.asarray(self.best) == "").sum())
@@ -732,7 +755,8 @@ def compare_many(
     Returns
     -------
     Comparisons
-        ``best``, the array of names, and ``fits``, a `DistributionFits` for each family.
+        ``best``, the array of names, ``by_series()``, a table with a row for each series, and ``fits``, a `DistributionFits`
+        for each family.
 
     Raises
     ------
@@ -931,10 +955,18 @@ def goodness(
     """
     choice("statistic", statistic, ("ad", "ks", "cvm"))
     _check_count(count)
+    if isinstance(x, DistributionFits):
+        raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
+    if isinstance(x, Mapping) or hasattr(x, "ngroups") or is_ragged(x) or (np.ndim(x) > 1 and np.shape(x)[-1] > 1):
+        raise ValueError("x are many series, or have several columns; goodness takes one series, goodness_many many")
     found = fit(x, family, fixed=fixed)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
-    values = series_of(x, None, None, 1, name="x").x
+    return _tested(found, series_of(x, None, None, 1, name="x").x, statistic, count, rng, workers)
+
+
+def _tested(found, values, statistic, count, rng, workers):
+    """The test of a fit to values."""
     observed = float(_distance(statistic, found.distribution, np.sort(values[~np.isnan(values)])))
     parts, failed = [], 0
     for y, again in _resamples(found, count, rng, workers):
@@ -943,3 +975,162 @@ def goodness(
     simulated = np.concatenate(parts)
     at_least = int(np.sum(~(simulated < observed)))
     return GoodnessOfFit(statistic, observed, (1 + at_least) / (1 + count), found, simulated, failed)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class GoodnessOfFits(Batch):
+    """Tests of goodness of fit of many series; it prints as a table.
+
+    Attributes
+    ----------
+    name : str
+        The statistic.
+    statistic, pvalue : array of the shape of the batch
+        As in `GoodnessOfFit`; NaN where there is no test.
+    failed : array of int
+        Simulated data sets whose fit did not converge.
+    messages : array of str
+        "ok", or why there is no test.
+    fits : DistributionFits
+        To the data.
+    simulated : array of shape (..., count)
+        Statistics of the simulated data sets.
+
+    Notes
+    -----
+    ``tests["pvalue"]`` is an array, ``tests[key]``, ``tests.one(which)`` and ``tests.at(i)`` are a `GoodnessOfFit`, as iteration
+    gives all and ``tests.items()`` pairs (key, test). Where the family is true for all series, one in twenty has p < 0.05.
+    """
+
+    name: str
+    statistic: NDArray[np.float64]
+    pvalue: NDArray[np.float64]
+    failed: NDArray[np.int64]
+    messages: NDArray[np.str_]
+    fits: DistributionFits
+    simulated: NDArray[np.float64]
+
+    @property
+    def keys(self) -> Any:  # type: ignore[override]
+        """Keys of the series, None where they have none."""
+        return self.fits.keys
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    @property
+    def _shape(self):
+        return self.fits._shape
+
+    @property
+    def _names(self):
+        return "statistic", "pvalue"
+
+    def _named(self, name):
+        return getattr(self, name)
+
+    def _item(self, i):
+        numbers = float(self.statistic.flat[i]), float(self.pvalue.flat[i])
+        simulated = self.simulated.reshape(len(self), -1)[i]
+        return GoodnessOfFit(self.name, *numbers, self.fits.at(i), simulated, int(self.failed.flat[i]))
+
+    def _headline(self) -> str:
+        none = int(np.isnan(self.pvalue).sum())
+        without = f", {none} without a test" if none else ""
+        return (
+            f'family "{self.fits.family}", statistic {self.name!r}, {len(self)} series, {self.simulated.shape[-1]} simulated '
+            f"data sets for each, {int((self.pvalue < 0.05).sum())} with p < 0.05{without}"
+        )
+
+    def summary(self) -> Table:
+        """A row for each series, in the order of the flattened batch.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), "statistic",
+            "pvalue", "failed", "n_values", "status" of the fit and "message".
+        """
+        columns = {name: getattr(self, name).ravel() for name in ("statistic", "pvalue", "failed")}
+        columns |= {name: getattr(self.fits, name).ravel() for name in ("n_values", "status")}
+        return self._table(columns | {"message": self.messages.ravel()})
+
+
+@names_ours
+def goodness_many(
+    data: Any,
+    family: Name | type[Distribution],
+    statistic: Statistic = "ad",
+    *,
+    axis: int | None = None,
+    by: str | Sequence[str] | None = None,
+    dim: str | None = None,
+    fixed: dict[str, float] | None = None,
+    count: int = 999,
+    rng: Any = None,
+    workers: Any = None,
+) -> GoodnessOfFits:
+    """Test for each of many series whether a family fits, with its parameters estimated from the same values.
+
+    Parameters
+    ----------
+    data, axis, by, dim
+        As in `fit_many`, in memory.
+    family, statistic, fixed, count
+        As in `goodness`.
+    rng
+        As in `goodness`. The draws for a series depend on it and on the place of the series alone.
+    workers : int or executor, optional
+        As in `fit_many`.
+
+    Returns
+    -------
+    GoodnessOfFits
+        Arrays ``statistic`` and ``pvalue`` of the shape of `data` without `axis`. A series whose fit did not converge has NaN,
+        and its reason in ``messages``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments that are not understood.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When fits to the data end in no maximum.
+
+    Notes
+    -----
+    A series takes as long as `goodness`, which fits `count` simulated series together.
+
+    Examples
+    --------
+    >>> from numbastats import distributions as D
+    >>> x = {"a": D.Gamma(2.0).rvs(200, rng=1), "b": D.Normal(9.0).rvs(200, rng=2)}
+    >>> tests = D.goodness_many(x, "normal", count=199, rng=3)
+    >>> tests["a"].pvalue, tests["b"].pvalue > 0.05
+    (0.005, True)
+    """
+    choice("statistic", statistic, ("ad", "ks", "cvm"))
+    _check_count(count)
+    if is_lazy(data):
+        raise TypeError("goodness_many takes arrays in memory: pass data.compute()")
+    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
+        data = list(data)
+    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers)
+    series = series_of(data, axis, None, 1, by, dim)
+    n, key = len(fits), normalise_rng(rng)
+    numbers, failed, simulated = np.full((2, n), math.nan), np.zeros(n, np.int64), np.full((n, count), math.nan)
+    said = np.array(np.ravel(fits.messages), dtype=object)
+    for i in np.flatnonzero(np.ravel(fits.converged)).tolist():
+        values = series.x[series.off[i] : series.off[i + 1]]
+        try:
+            one = _tested(fits.at(i), values, statistic, count, np.random.default_rng([int(key), i]), workers)
+        except (ValueError, ArithmeticError) as error:
+            said[i] = str(error)
+            continue
+        numbers[:, i], failed[i], simulated[i], said[i] = (one.statistic, one.pvalue), one.failed, one.simulated, "ok"
+    shape = fits._shape
+    distances, pvalues = (a.reshape(shape) for a in numbers)
+    said, simulated = said.astype(np.str_).reshape(shape), simulated.reshape(*shape, count)
+    return GoodnessOfFits(statistic, distances, pvalues, failed.reshape(shape), said, fits, simulated)

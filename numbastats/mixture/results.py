@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.groups import Keys
+from numbastats._core.information import standard_errors
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.options import Device
-from numbastats._core.information import standard_errors
-from numbastats._core.results import Around, Batch, Result, Table, dataset
+from numbastats._core.results import Around, BatchOfFits, Result, Table, dataset
 from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Seed, in_words
@@ -97,7 +97,7 @@ def limits_in_words(limits):
     return f"; at a limit of its family: {said}" if said else ""
 
 
-class _Sets(Batch):
+class _Sets(BatchOfFits):
     """What batches of fits of both kinds have."""
 
     @property

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +13,7 @@ from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice
 from numbastats._core.groups import Keys
 from numbastats._core.options import hands_on
-from numbastats._core.results import Around, Batch, Result, Table, dataset, estimates
+from numbastats._core.results import Around, BatchOfFits, Result, Table, dataset, estimates
 from numbastats.random import Options, Size
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
@@ -319,7 +318,7 @@ class StableFit(Result):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class StableFits(Batch):
+class StableFits(BatchOfFits):
     """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
     A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``. `keys`, a tuple or
@@ -342,6 +341,7 @@ class StableFits(Batch):
     n_obs: NDArray[np.float64]
     n_free: NDArray[np.int64]
     keys: Keys | None = None
+    _of: ClassVar[Any]  # the class of `numbastats.distributions`, which sets it
     n_values: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.empty(0, np.int64))
 
     def __len__(self) -> int:
@@ -359,22 +359,14 @@ class StableFits(Batch):
         """How each fit ended, in words: `message` as an array."""
         return np.array(self.message, np.str_)
 
-    @property
-    def distribution(self) -> Any:
-        """The distributions of all data sets: one `numbastats.distributions.Stable`."""
-        from numbastats.distributions import Stable
-
-        return Stable(*self.params.T, param=self.param)
-
     def _parts(self):
-        from numbastats.distributions import Stable
-
         use = np.flatnonzero(self.converged)
         cov, known = self.cov[use], ~np.isnan(self.se[use])
         fixed = ~known & (known.sum(axis=1) == self.n_free[use])[:, None]  # they have NaN, as those that lack an error
         cov = np.where(fixed[:, :, None] | fixed[:, None, :], 0.0, cov)
         params, se = (dict(zip(NAMES, a.T, strict=True)) for a in (self.params[use], np.where(fixed, 0.0, self.se[use])))
-        yield Around(use, functools.partial(_stable, self.param), Stable.in_domain, Stable._positive, params, se, cov)
+        of: Any = self._of
+        yield Around(use, lambda named: of(**named, param=self.param), of.in_domain, of._positive, params, se, cov)
 
     def _item(self, i: int) -> StableFit:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
@@ -404,18 +396,11 @@ class StableFits(Batch):
         Returns
         -------
         xarray.Dataset
-            The parameters, ``"se_"`` with their names, "loglik", "n_obs", "n_values", "n_iter", "converged" and "message" as variables along
-            "data_set", or the column or dimension of the keys. Keys of several columns are an index: ``.unstack()`` gives each a
-            dimension. The attributes have method and param.
+            The parameters, ``"se_"`` with their names, "loglik", "n_obs", "n_values", "n_iter", "converged" and "message" as
+            variables along "data_set", or the column or dimension of the keys. Keys of several columns are an index:
+            ``.unstack()`` gives each a dimension. The attributes have method and param.
         """
         values: dict[str, Any] = dict(zip(NAMES, self.params.T, strict=True))
         values |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
         values |= {name: getattr(self, name) for name in ("loglik", "n_obs", "n_values", "n_iter", "converged", "message")}
         return dataset(values, len(self), self.keys, {}, method=self.method, param=self.param)
-
-
-def _stable(param, params):
-    """Distributions of parameters by name."""
-    from numbastats.distributions import Stable
-
-    return Stable(**params, param=param)

@@ -12,7 +12,18 @@ import scipy.stats as st
 
 import numbastats as ns
 from numbastats._core.errors import ConvergenceWarning
-from numbastats.distributions import Gamma, Normal, StudentT, Weibull, compare, compare_many, fit, fit_many, goodness
+from numbastats.distributions import (
+    Gamma,
+    Normal,
+    StudentT,
+    Weibull,
+    compare,
+    compare_many,
+    fit,
+    fit_many,
+    goodness,
+    goodness_many,
+)
 from tests.reference.make_coverage import coverage
 
 Z = 1.959963984540054
@@ -328,7 +339,6 @@ def test_estimates_of_stable_fits():
     assert math.isnan(found.value[3]) and found.messages[3] == fits.message[3] and found.status.tolist() == [0, 0, 0, 1]
     known = ns.stable.fit_many(x, fixed={"alpha": 1.7, "beta": 0.0}).estimate(lambda d: d.scale)
     assert (known.messages == "ok").all() and (known.se > 0.0).all()
-    assert np.isfinite(fits.distribution.ppf(0.5)[:3]).all()
     with pytest.raises(ValueError, match="bootstrap"):
         fits.estimate(lambda d: d.loc, "bootstrap")
 
@@ -502,6 +512,33 @@ def test_comparison_of_many_series():
     assert by_key.fits["normal"].keys == ("a", "b") and by_key.best.tolist() == ["normal", "lognormal"]
 
 
+def test_comparisons_by_series():
+    rng = np.random.default_rng(9)
+    x = {"n": rng.normal(50.0, 12.0, 300), "l": rng.lognormal(1.0, 0.8, 200), "one": np.ones(9), "few": rng.normal(0.0, 1.0, 80)}
+    names = ["normal", "gamma", "lognormal"]
+    found = compare_many(x, names, criterion="aic")
+    table = found.by_series()
+    assert list(table) == ["key", "best", "aic", "bic", "next", "difference", "status", "n_values", "converged"]
+    assert found.keys == tuple(x) and table["key"].tolist() == list(x) and table["best"].tolist() == found.best.tolist()
+    for i, (key, values) in enumerate(x.items()):
+        if key == "one":
+            assert table["best"][i] == table["next"][i] == "" and table["status"][i] == 5 and table["converged"][i] == 0
+            assert np.isnan([table[name][i] for name in ("aic", "bic", "difference")]).all()
+            continue
+        one = [f for f in compare(values, names, criterion="aic").fits.values() if f.converged]
+        assert table["best"][i] == one[0].family and table["converged"][i] == len(one) and table["n_values"][i] == values.size
+        assert table["aic"][i] == pytest.approx(one[0].aic) and table["bic"][i] == pytest.approx(one[0].bic)
+        if len(one) > 1:
+            assert table["next"][i] == one[1].family and table["difference"][i] == pytest.approx(one[1].aic - one[0].aic)
+    assert table["next"][3] == "" and math.isnan(table["difference"][3])  # negative values are normal alone
+    alone = compare_many(np.stack([x["n"], x["n"]]), ["normal"]).by_series()
+    assert "key" not in alone and alone["next"].tolist() == ["", ""] and np.isnan(alone["difference"]).all()
+    light = compare_many(rng.standard_normal((4, 60)), ["student_t", "normal"])  # at its limit, which is compared, too
+    at_limit = light.fits["student_t"].limit == "normal"
+    assert at_limit.any() and (light.by_series()["best"][at_limit] == "normal").all()
+    assert (light.by_series()["next"][at_limit] == "").all()
+
+
 @pytest.mark.slow
 def test_comparison_of_many_series_of_all_families():
     x = np.random.default_rng(6).gamma(3.0, 2.0, (5, 80))
@@ -535,3 +572,32 @@ def test_labels_are_read():
         assert goodness(kind(x), "gamma", count=19, rng=1).statistic == goodness(x, "gamma", count=19, rng=1).statistic
         assert found.estimate(lambda d: d.mean(), "profile", x=kind(x)).message == "ok"
     assert isinstance(found.distribution, Gamma) and isinstance(normal()[1].distribution, Normal)
+
+
+def test_goodness_of_many_series():
+    rng = np.random.default_rng(10)
+    sets = {"b": rng.gamma(2.0, size=100), "a": rng.lognormal(0.0, 1.5, 150), "none": np.full(5, np.nan)}
+    tests = goodness_many(sets, "gamma", count=199, rng=1)
+    assert tests.keys == tuple(sets) and len(tests) == 3 and tests.statistic.shape == tests.pvalue.shape == (3,)
+    for key in ("b", "a"):
+        one = goodness(sets[key], "gamma", count=199, rng=2)
+        assert tests[key].statistic == one.statistic and tests[key].pvalue == pytest.approx(one.pvalue, abs=0.12)
+        assert tests[key].fit.params == one.fit.params and tests[key].simulated.shape == (199,)
+    assert tests["a"].pvalue == 0.005 < 0.05 < tests["b"].pvalue
+    assert math.isnan(tests["none"].pvalue) and tests.messages.tolist() == ["ok", "ok", tests.fits.messages[2]]
+    table = tests.summary()
+    assert list(table) == ["key", "statistic", "pvalue", "failed", "n_values", "status", "message"]
+    assert table["n_values"].tolist() == [100, 150, 0] and "3 series, 199 simulated" in repr(tests)
+    again = goodness_many([sets["b"], sets["b"]], "gamma", count=199, rng=1)
+    assert again.pvalue[0] == tests.pvalue[0]  # whatever the others are
+    grid = goodness_many(rng.poisson(3.0, (40, 2, 2)), "poisson", "ks", axis=0, count=19, rng=1)
+    assert grid.pvalue.shape == (2, 2) and grid.simulated.shape == (2, 2, 19) and grid[1, 0].statistic == grid.statistic[1, 0]
+
+
+def test_goodness_says_where_many_series_go():
+    x = np.random.default_rng(11).gamma(2.0, size=(3, 50))
+    for many in (x, list(x), {"a": x[0]}, [x[0], x[1][:9]]):
+        with pytest.raises(ValueError, match="goodness takes one series, goodness_many many"):
+            goodness(many, "gamma")
+    with pytest.raises(TypeError, match=r"fits, which do not keep the values: .*goodness_many\(data, family\)"):
+        goodness(fit_many(x, "gamma"), "gamma")
