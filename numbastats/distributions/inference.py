@@ -123,10 +123,18 @@ def _chart(found, method):
 
 
 def _gradient(function, u):
-    """Derivatives at coordinates u by central differences of fourth order; `function` is of arrays of shape (B, p)."""
-    steps = np.eye(u.size) * _STEP
-    near, far = (function(np.concatenate([u + k * steps, u - k * steps])).reshape(2, -1) for k in (1.0, 2.0))
-    return (8.0 * (near[0] - near[1]) - (far[0] - far[1])) / (12.0 * _STEP)
+    """Derivatives at coordinates u by central differences of fourth order; `function` is of arrays of shape (B, p).
+
+    Where the function ends within a step, as a moment where it no longer exists, the steps are smaller ones.
+    """
+    for step in (_STEP, _STEP / 16.0, _STEP / 256.0):
+        steps = np.eye(u.size) * step
+        with np.errstate(invalid="ignore"):
+            near, far = (function(np.concatenate([u + k * steps, u - k * steps])).reshape(2, -1) for k in (1.0, 2.0))
+            slope = (8.0 * (near[0] - near[1]) - (far[0] - far[1])) / (12.0 * step)
+        if np.isfinite(slope).all():
+            break
+    return slope
 
 
 def _number(function, distribution):
@@ -212,9 +220,13 @@ def _bootstrap(found, function, level, count, rng, workers):
     if used.size < 2:
         raise ValueError(f"the bootstrap has no interval: {message}")
     with np.errstate(invalid="ignore"):  # of infinite values, which have no standard deviation
-        lower, upper = np.quantile(used, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        places = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
+        between = np.quantile(used, places)
+        lower, upper = np.where(np.isnan(between), np.quantile(used, places, method="higher"), between)  # of two infinite ones
         se = float(used.std(ddof=1))
-    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message)
+    if infinite := int(np.isinf(used).sum()):
+        message = f"{message}; the function is infinite in {infinite} of {count} samples, which leaves no standard error"
+    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message.removeprefix("ok; "))
 
 
 def _profile(found, function, level, x):
@@ -254,6 +266,9 @@ def _profile(found, function, level, x):
         }
         for sign, side in ((-1.0, "lower"), (1.0, "upper")):
             u, reach, crossed = 0.8 * sign * limit * slope / size, 1.25 * limit, False
+            if math.isinf(there := float(of(u[None])[0])) and room["fun"](u) > 0.0:  # as a mean that likely parameters have not
+                ends.append(there)
+                continue
             while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
                 answer = minimize(
                     lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
