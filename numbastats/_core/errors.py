@@ -21,6 +21,7 @@ __all__ = [
     "bare",
     "names_ours",
     "no_argument",
+    "renamed",
     "warn",
 ]
 
@@ -51,13 +52,14 @@ OURS = {  # arguments of NumPy, SciPy, scikit-learn, ArviZ, R and others, and wh
     "zero_inflated": ("zeros='inflated'",),
     "inflated": ("zeros='inflated'",),
     "return_std": ("interval",),
-    "level": ("interval", "prob", "confidence", "probs"),
-    "confidence": ("level", "prob", "interval"),
-    "prob": ("level", "confidence", "interval"),
-    "conf_level": ("level", "confidence", "prob", "interval"),
-    "confidence_level": ("level", "confidence", "prob", "interval"),
-    "ci": ("level", "confidence", "prob", "interval"),
-    "hdi_prob": ("level", "prob", "interval"),
+    "level": ("interval", "confidence", "probs"),
+    "confidence": ("level", "interval"),
+    "prob": ("level", "interval"),
+    "ci_prob": ("level", "interval"),
+    "conf_level": ("level", "confidence", "interval"),
+    "confidence_level": ("level", "confidence", "interval"),
+    "ci": ("level", "confidence", "interval"),
+    "hdi_prob": ("level", "interval"),
     "alpha": ("level=1 - alpha", "shape"),
     "a": ("shape",),
     "significance": ("level=1 - significance",),
@@ -271,6 +273,25 @@ def names_ours(function: F) -> F:
             raise no_argument(called, found[2], known) from None
 
     return checked  # type: ignore[return-value]  # of the same signature
+
+
+def renamed(**successors: str) -> Callable[[F], F]:
+    """Let a function take arguments by their former names for one release, with a warning that has the new ones."""
+
+    def decorated(function: F) -> F:
+        @functools.wraps(function)
+        def taking(*args, **options):
+            for former in options.keys() & successors.keys():
+                ours, called = successors[former], function.__qualname__
+                if ours in options:
+                    raise TypeError(f"{called}() got {former}=, which is {ours}= now, beside {ours}=: pass {ours}= alone")
+                warn(f"{former}= of {called}() is {ours}= now, and will go in the next release", DeprecationWarning)
+                options[ours] = options.pop(former)
+            return function(*args, **options)
+
+        return taking  # type: ignore[return-value]  # of the same signature
+
+    return decorated
 
 
 def _takes_options(function):

@@ -318,3 +318,12 @@ def test_the_error_of_more_zeros_at_a_limit():
 
 def test_values_that_no_parameters_hold_are_outside():
     assert fit([-0.43, -1.69, -3.55, -2.01], "pareto").status == 6
+
+
+@pytest.mark.parametrize("family", ["variance_gamma", "generalized_hyperbolic"])
+def test_a_special_case_on_the_slope_of_a_pole_is_no_limit(family):
+    """The climb leaves the asymmetric Laplace distribution uphill, for a value as mu and lam towards 1/2."""
+    x = np.random.default_rng(2).normal(size=12)
+    for y in (x, x[::-1], -x):
+        found = fit(y, family)
+        assert found.status == 10 and not found.converged and found.limit == "" and np.isnan(list(found.params.values())).all()
