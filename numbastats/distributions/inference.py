@@ -194,7 +194,7 @@ class _Chart(NamedTuple):
         return {name: np.where(inside, v, math.nan).ravel() for name, v in params.items()}
 
     def of(self, function, careful=False):
-        """A function of distributions, or a parameter, at coordinates of shape (B, q): values (B,), of n > 1 fits (B n,)."""
+        """A function of distributions, or a parameter, at coordinates of shape (B, q): values (B,), of n fits (B n,)."""
         if isinstance(function, str):
             return lambda u: self.at(u)[function]
         return lambda u: self.values(function, self.at(u), careful)
@@ -248,12 +248,19 @@ def _chart(found, method):
 def _gradient(function, u):
     """Derivatives at coordinates u by central differences of fourth order; `function` is of arrays of shape (B, q).
 
-    Of shape (q,), for a function with n values for each row of coordinates (q, n).
+    Of shape (q,), for a function with n values for each row of coordinates (q, n). Where the function ends within a step, as a
+    moment where it no longer exists, the steps are smaller ones.
     """
-    steps = np.eye(u.size) * _STEP
-    moves = np.concatenate([u + k * steps for k in (1.0, -1.0, 2.0, -2.0)])
-    near, below, far, farther = function(moves).reshape(4, u.size, -1)
-    slopes = (8.0 * (near - below) - (far - farther)) / (12.0 * _STEP)
+    slopes = np.full((u.size, 1), math.nan)
+    for step in (_STEP, _STEP / 16.0, _STEP / 256.0):
+        steps = np.eye(u.size) * step
+        moves = np.concatenate([u + k * steps for k in (1.0, -1.0, 2.0, -2.0)])
+        with np.errstate(invalid="ignore"):
+            near, below, far, farther = function(moves).reshape(4, u.size, -1)
+            found = (8.0 * (near - below) - (far - farther)) / (12.0 * step)
+        slopes = np.where(np.isfinite(slopes).all(axis=0), slopes, found)
+        if np.isfinite(slopes).all():
+            break
     return slopes[:, 0] if slopes.shape[1] == 1 else slopes
 
 
@@ -361,9 +368,13 @@ def _bootstrap(found, function, level, count, rng, workers):
     if used.size < 2:
         raise ValueError(f"the bootstrap has no interval: {message}")
     with np.errstate(invalid="ignore"):  # of infinite values, which have no standard deviation
-        lower, upper = np.quantile(used, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        places = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
+        between = np.quantile(used, places)
+        lower, upper = np.where(np.isnan(between), np.quantile(used, places, method="higher"), between)  # of two infinite ones
         se = float(used.std(ddof=1))
-    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message)
+    if infinite := int(np.isinf(used).sum()):
+        message = f"{message}; the function is infinite in {infinite} of {count} samples, which leaves no standard error"
+    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message.removeprefix("ok; "))
 
 
 def _profile(found, function, level, x):
@@ -403,6 +414,9 @@ def _profile(found, function, level, x):
         }
         for sign, side in ((-1.0, "lower"), (1.0, "upper")):
             u, reach, crossed = 0.8 * sign * limit * slope / size, 1.25 * limit, False
+            if math.isinf(there := float(of(u[None])[0])) and room["fun"](u) > 0.0:  # as a mean that likely parameters have not
+                ends.append(there)
+                continue
             while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
                 answer = minimize(
                     lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
@@ -1004,7 +1018,7 @@ def goodness(
     _check_count(count)
     if isinstance(x, DistributionFits):
         raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
-    if isinstance(x, Mapping) or hasattr(x, "ngroups") or is_ragged(x):
+    if isinstance(x, Mapping) or hasattr(x, "ngroups") or is_ragged(x) or (np.ndim(x) > 1 and np.shape(x)[-1] > 1):
         raise ValueError("x are many series, or have several columns; goodness takes one series, goodness_many many")
     x = one_series(x, "goodness_many(x, family, axis=...)", class_of(family))
     found = fit(x, family, fixed=fixed, nan_policy=nan_policy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -206,7 +207,9 @@ def test_fits_that_say_nothing():
     for bad, match in ((dict(level=1.0), "level=1.0"), (dict(method="jackknife"), "method='jackknife'")):
         with pytest.raises(ValueError, match=match):
             found.estimate(lambda d: d.mean(), **bad)
-    with pytest.raises(ValueError, match="nothing follows from a fit that did not converge: .* of .* values (is|are) not above 0"):
+    with pytest.raises(
+        ValueError, match="nothing follows from a fit that did not converge: .* of .* values (is|are) not above 0"
+    ):
         fit([-1.0, 2.0, 3.0], "gamma").estimate(lambda d: d.mean())
     with pytest.raises(ValueError, match=r"pass x="):
         found.estimate(lambda d: d.mean(), "profile")
@@ -490,7 +493,9 @@ def test_goodness_prints_and_refuses():
         goodness(x, "gamma", count=3)
     with (
         pytest.warns(ns.ConvergenceWarning),
-        pytest.raises(ValueError, match="no test of a fit that did not converge: .* values are not above 0, the support of gamma"),
+        pytest.raises(
+            ValueError, match="no test of a fit that did not converge: .* values are not above 0, the support of gamma"
+        ),
     ):
         goodness(-x, "gamma")
 
@@ -538,7 +543,9 @@ def test_failed_fits_come_last_with_their_reason():
     x = np.r_[np.random.default_rng(1).gamma(2.0, 1.0, 50), 0.0]
     table = compare(x, ["gamma", "normal", "lognormal"])
     assert list(table.fits) == ["normal", "gamma", "lognormal"] and table.best.family == "normal"
-    assert "gamma: 1 of 51 values is not above 0, the support of gamma: 0 at index 50" in repr(table) and math.isnan(table.ad["gamma"])
+    assert "gamma: 1 of 51 values is not above 0, the support of gamma: 0 at index 50" in repr(table) and math.isnan(
+        table.ad["gamma"]
+    )
     nothing = compare([1.0, 1.0, 1.0], ["normal", "gamma"])
     with pytest.raises(ValueError, match="no fit ended in a maximum"):
         nothing.best  # noqa: B018
@@ -656,3 +663,26 @@ def test_goodness_says_where_many_series_go():
             goodness(many, "gamma")
     with pytest.raises(TypeError, match=r"fits, which do not keep the values: .*goodness_many\(data, family\)"):
         goodness(fit_many(x, "gamma"), "gamma")
+
+
+def test_estimates_next_to_the_end_of_a_moment():
+    """The usual steps of derivatives cross shape 1, where the mean ends; the likelihood of such parameters is not small."""
+    found = fit(ns.distributions.GPD(0.8).rvs(60, rng=428), "gpd")
+    assert 0.979 < found.params["shape"] < 0.98
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_delta = found.estimate(lambda d: d.mean())
+        by_profile = found.estimate(lambda d: d.mean(), "profile", x=ns.distributions.GPD(0.8).rvs(60, rng=428))
+        by_draws = found.estimate(lambda d: d.mean(), "bootstrap", count=199, rng=1)
+    shape, scale = found.params["shape"], found.params["scale"]
+    slope = np.array([scale / (1.0 - shape) ** 2, 1.0 / (1.0 - shape)])
+    covariance = found.covariance[np.ix_((0, 2), (0, 2))]
+    assert by_delta.se == pytest.approx(math.sqrt(slope @ covariance @ slope), rel=1e-3)
+    assert by_profile.upper == by_draws.upper == math.inf and 0.0 < by_draws.lower < found.distribution.mean()
+    x = ns.distributions.GPD(0.8).rvs(60, rng=428)
+
+    def lowest(shape):  # profile of the mean: scale = mean (1 - shape)
+        return max(st.genpareto.logpdf(x, s, 0.0, shape * (1.0 - s)).sum() for s in np.linspace(0.01, 0.95, 400))
+
+    assert found.loglik - lowest(by_profile.lower) == pytest.approx(0.5 * 1.959964**2, rel=1e-3)
+    assert "is infinite in 75 of 199 samples" in by_draws.message
