@@ -100,7 +100,7 @@ def score(z, c):
 
 @device_function
 def guess(attempt, mean, sd, low, middle, high):
-    """By moments, as an exponential distribution, or with a heavy tail by the lower quartile, where the upper half says little."""
+    """By moments, as an exponential distribution, or with a heavy tail by the lower quartile."""
     shape = 0.5 * (1.0 - mean * mean / (sd * sd)) if attempt == 0 else (0.0 if attempt == 1 else 0.7)
     return shape, 0.0, mean * (1.0 - shape) if attempt < 2 else 3.1 * low
 
