@@ -357,10 +357,10 @@ def _selected(x, w, weighted, lo, hi, before):
 @_function
 def quartiles(x, w, weighted, mass):
     """The quartiles; values change places."""
-    last = x.size - 1
-    at, rest = _selected(x, w, weighted, 0, last, 0.5 * mass * _ABOVE)
+    first, last = np.int64(0), x.size - 1  # a plain 0 has a type of its own: what is called with it is compiled twice
+    at, rest = _selected(x, w, weighted, first, last, 0.5 * mass * _ABOVE)
     middle = x[at]
-    low, _rest = _selected(x, w, weighted, 0, at, 0.25 * mass * _ABOVE)
+    low, _rest = _selected(x, w, weighted, first, at, 0.25 * mass * _ABOVE)
     high, _rest = _selected(x, w, weighted, at, last, 0.25 * mass * _ABOVE + rest)
     return x[low], middle, x[high]
 
@@ -501,7 +501,8 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
         centre, half = _shortest_half(x, w, weighted, mass)
     p, low = work[PAR], work[LOW]
     best, status, floor = -math.inf, NO_CONVERGENCE, _LEAST_DF
-    attempt, starts = 0, (4 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
+    # a loop over two would be unrolled, at twice the compile time; with df fixed the last start is the first
+    attempt, starts = 0, (4 if free else 3) if half > 0.0 else (2 if free else 1)
     while attempt < starts:
         attempt += 1
         if attempt == 1:
@@ -516,7 +517,7 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
         begin(fixed, work)
         low[0] = floor
         sample = x, w, mass, _NARROW * unit, _MOST_DF if free else math.inf
-        done, reached, passes = _student_climb(sample, 3, mass, 1e-3, MOST, work)
+        done, reached, passes = _student_climb(sample, np.int64(3), mass, 1e-3, MOST, work)  # not 3: see `quartiles`
         numbers[PASSES] += passes
         if free and p[0] <= floor and done != POLE:
             done = BOUND
