@@ -278,7 +278,7 @@ def test_estimates_of_a_batch_are_those_of_its_fits():
                 assert one.message == want.message == "ok" and one.level == 0.9
     assert found.status.tolist() == fits.status.tolist() and found["se"] is found.se and len(found) == 12
     table = found.summary()
-    assert list(table) == ["value", "se", "lower", "upper", "status", "message"] and "10 of 12 with" in repr(found)
+    assert list(table) == ["value", "se", "lower", "upper", "status", "message", "level"] and "10 of 12 with" in repr(found)
 
 
 def test_estimates_keep_keys_and_shape():
