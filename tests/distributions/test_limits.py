@@ -318,3 +318,14 @@ def test_the_error_of_more_zeros_at_a_limit():
 
 def test_values_that_no_parameters_hold_are_outside():
     assert fit([-0.43, -1.69, -3.55, -2.01], "pareto").status == 6
+
+
+def test_student_fits_its_cauchy_floor_by_its_own_equations(monkeypatch):
+    """No likelihood is compiled; where half of the values are equal the floor has no maximum, but a ridge to scale 0."""
+    used, launched = [], fitting.launch
+    monkeypatch.setattr(
+        fitting, "launch", lambda kernel, *args, **options: (used.append(kernel.name), launched(kernel, *args, **options))
+    )
+    fit([-1.5, -0.5, 0.1, 0.7, 1.5, 9.0], "student_t")
+    assert "distributions.cauchy_fit" not in used and used.count("distributions.fit_student_t") >= 2
+    assert fit([-1.5, -0.5, -0.5, 1.5], "student_t").limit != "cauchy"
