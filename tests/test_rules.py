@@ -50,7 +50,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "neighbours records smoothing univariate",
     "mixture": "components constraints criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
-    "distributions": "by_density catalogue composition contains counts defining functions integrals limits lmoments names "
+    "distributions": "by_density catalogue composition contains counts defining functions integrals intervals limits lmoments names "
     "protocol standardise tables",
     "bayes": "chains design diagnostics predictions",
 }
@@ -65,6 +65,7 @@ CORE_FILES = {
     "climb.py",
     "costs.py",
     "cuda_backend.py",
+    "data.py",
     "device.py",
     "edf.py",
     "elementwise.py",
@@ -78,6 +79,7 @@ CORE_FILES = {
     "launch.py",
     "numba_internals.py",
     "packs.py",
+    "refusals.py",
     "parallel.py",
     "progress.py",
     "random.py",

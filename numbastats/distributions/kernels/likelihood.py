@@ -801,10 +801,14 @@ class Likelihood:
         self.kernel.shared = self._on_cpu
         points.own(self.kernel)
 
+    @property
+    def rule(self):
+        """The family's `settled`, as a plain function of a number and of numbers or arrays."""
+        return getattr(self._points.formulas, "settled", nothing_settled).py_func
+
     def settled(self, located):
         """Which of loc and scale, NaN where they are free, are at values of the sample."""
-        rule = getattr(self._points.formulas, "settled", nothing_settled)
-        found = rule(located[0], 0.0, 0.5, 1.0)
+        found = self.rule(located[0], 0.0, 0.5, 1.0)
         return tuple(n for n, v, w in zip(("loc", "scale"), located, found, strict=True) if v != v and w == w)
 
     @property
@@ -815,8 +819,7 @@ class Likelihood:
     @property
     def tied(self):
         """Whether the scale is at a value of the sample by the distance from a given location."""
-        rule = getattr(self._points.formulas, "settled", nothing_settled)
-        return math.isnan(rule(math.nan, 0.0, 0.5, 1.0)[1]) and not math.isnan(rule(0.0, 0.0, 0.5, 1.0)[1])
+        return math.isnan(self.rule(math.nan, 0.0, 0.5, 1.0)[1]) and not math.isnan(self.rule(0.0, 0.0, 0.5, 1.0)[1])
 
     @property
     def settles(self):
