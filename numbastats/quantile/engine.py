@@ -18,7 +18,7 @@ from numbastats.quantile.arguments import Density, Order, Parameters, float_type
 from numbastats.quantile.construction import ROUGH, TARGET, FromLog, One
 from numbastats.quantile.quantile_table import MOST_BITS, Rows, TableSet
 
-__all__ = ["Columns", "build", "density_at", "evaluate", "map_base", "quality", "rebased", "through_probabilities"]
+__all__ = ["Columns", "build", "density_at", "evaluate", "lookup", "map_base", "quality", "rebased", "through_probabilities"]
 
 
 # -- building -------------------------------------------------------------------------------------------------------
