@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import functools
 import math
-import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
@@ -570,13 +569,6 @@ def estimates(
         raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
     choice("method", method, ("delta", "bootstrap"))
     level = _check_estimate(function, level)
-    if isinstance(function, str):
-        if function not in batch._names:
-            raise TypeError(
-                f"function={function!r} is no parameter of the fits: pass one of {', '.join(map(repr, batch._names))}, or pass a "
-                "function of a distribution, as lambda d: d.ppf(0.01)"
-            )
-        function = operator.attrgetter(function)
     converged = np.ravel(batch.converged)
     if method == "delta":
         value, se, said = _deltas(batch, function)

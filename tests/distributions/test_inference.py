@@ -217,7 +217,7 @@ def test_fits_that_say_nothing():
         found.estimate(lambda d: d.mean(), "profile", x=np.arange(1.0, 301.0))
     with pytest.raises(TypeError, match="it must give one number"):
         found.estimate(lambda d: d.ppf([0.1, 0.2]))
-    with pytest.raises(TypeError, match="no parameter of the fits: pass one of 'shape', 'loc', 'scale', or pass a function"):
+    with pytest.raises(TypeError, match="pass a function"):
         found.estimate("mean")
     with pytest.raises(ValueError, match="count=5"):
         found.estimate(lambda d: d.mean(), "bootstrap", count=5)
