@@ -224,7 +224,9 @@ def _bootstrap(found, function, level, count, rng, workers):
     if used.size < 2:
         raise ValueError(f"the bootstrap has no interval: {message}")
     with np.errstate(invalid="ignore"):  # of infinite values, which have no standard deviation
-        lower, upper = np.quantile(used, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        at = 0.5 - 0.5 * level, 0.5 + 0.5 * level
+        ends = np.quantile(used, at)  # NaN between infinite ones
+        lower, upper = np.where(np.isnan(ends), np.quantile(used, at, method="nearest"), ends)
         se = float(used.std(ddof=1))
     return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message)
 

@@ -242,7 +242,9 @@ def test_keys_come_before_positions_in_one_alone(fit_many):
 def test_items_that_are_not_there(fit_many):
     fits = fit_many({"north": VALUES[:40], "south": VALUES[40:]})
     for read in (fits.__getitem__, fits.one, fits.message if callable(fits.message) else fits.one):
-        with pytest.raises(KeyError, match=r"'nort' is not .* did you mean 'north'\? pass an integer, or one of the keys, 'north',"):
+        with pytest.raises(
+            KeyError, match=r"'nort' is not .* did you mean 'north'\? pass an integer, or one of the keys, 'north',"
+        ):
             read("nort")
         with pytest.raises(IndexError, match="no data set 2: the batch holds 2"):
             read(2)

@@ -278,6 +278,15 @@ def test_profile_by_name_against_fits_with_the_parameter_fixed():
         assert 2.0 * (found.loglik - held.loglik) == pytest.approx(Z * Z, rel=1e-3)
 
 
+def test_bootstrap_of_a_parameter_without_an_upper_end():
+    """Samples that end at the exponential limit have an infinite shape there, which is an end."""
+    x = ns.distributions.Exponential(scale=2.0).rvs(300, rng=1)
+    found = fit(x, "lomax")
+    assert found.limit == ""
+    answer = found.estimate("shape", "bootstrap", count=99, rng=1)
+    assert np.isinf(answer.samples).mean() > 0.1 and answer.upper == math.inf and 1.0 < answer.lower < answer.value
+
+
 def test_rows_of_the_table_by_name():
     x = np.linspace(-1.0, 1.0, 50)
     light = fit(x, "student_t")
