@@ -262,7 +262,7 @@ def test_batches_of_several_dimensions():
     for i, (key, one) in enumerate(fits.items()):
         assert one.params == fits.at(i).params == fits[key].params == fits.one(key).params
         assert one.params["scale"] == fits["scale"][key]
-    with pytest.raises(IndexError, match=r"0 is not the index of one data set: the batch has shape \(3, 2\); at\(i\) counts"):
+    with pytest.raises(IndexError, match=r"0 is not the index of one series: the batch has shape \(3, 2\); at\(i\) counts"):
         fits.one(0)
     xarray = pytest.importorskip("xarray")
     data = xarray.DataArray(VALUES.reshape(20, 3, 2), dims=("time", "lat", "lon"), coords={"lat": [10.0, 20.0, 30.0]})
