@@ -561,8 +561,23 @@ def _bootstraps(batch, function, level, count, rng, workers):
     return (*numbers, said)
 
 
+def _of_parameter(batch, name):
+    """Values and standard errors of a parameter, as the table of the fits has them, and why there are none."""
+    table = batch.summary()
+    names = [known for known in table if f"se_{known}" in table]
+    if name not in names:
+        raise TypeError(
+            f"function={name!r} is no parameter that the fits have errors of: pass {' or '.join([*map(repr, names), ''])}a "
+            "function of a distribution, as lambda d: d.ppf(0.01)"
+        )
+    converged, se = np.ravel(batch.converged), table[f"se_{name}"]
+    none = np.where(se == 0.0, "the parameter was fixed: it has no interval", batch._no_errors)
+    said = np.where(converged, np.where(se > 0.0, "ok", none), np.ravel(batch.messages))
+    return np.where(converged, table[name], math.nan), np.where(said == "ok", se, math.nan), said
+
+
 def estimates(
-    batch: Any, function: Callable[[Any], Any], method: str, *, level: float, count: int, rng: Any, workers: Any
+    batch: Any, function: Callable[[Any], Any] | str, method: str, *, level: float, count: int, rng: Any, workers: Any
 ) -> Estimates:
     """`BatchOfFits.estimate`."""
     if method == "profile":
@@ -571,7 +586,7 @@ def estimates(
     level = _check_estimate(function, level)
     converged = np.ravel(batch.converged)
     if method == "delta":
-        value, se, said = _deltas(batch, function)
+        value, se, said = (_of_parameter if isinstance(function, str) else _deltas)(batch, function)
         width = half_width(level) * se
         lower, upper = value - width, value + width
         zeros = np.ravel(getattr(batch, "zeros", 0.0)) > 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import warnings
 
 import numpy as np
@@ -372,6 +373,22 @@ def test_parameters_by_name(name, method):
         assert (by_name.lower, by_name.upper) == (table["lower"][row], table["upper"][row])
 
 
+def test_parameters_of_batches_by_name():
+    x = np.random.default_rng(1).gamma(2.0, 3.0, (3, 200))
+    fits = ns.distributions.fit_many(x, "gamma")
+    for name in ("shape", "scale"):
+        found, by_function = (fits.estimate(one, level=0.9) for one in (name, operator.attrgetter(name)))
+        np.testing.assert_allclose(found.lower, fits.summary(0.9)[f"lower_{name}"], rtol=1e-13)
+        np.testing.assert_allclose(found.upper, by_function.upper, rtol=1e-6)
+        assert found.messages.tolist() == ["ok"] * 3 and "lower 90 %" in repr(found)
+        one = fits.at(1).estimate(name, level=0.9)
+        assert found.at(1).upper == pytest.approx(one.upper, rel=1e-13)
+    with pytest.raises(TypeError, match="pass 'shape' or 'scale' or a function"):
+        fits.estimate("loc")
+    held = ns.distributions.fit_many(x, "weibull", fixed={"shape": 2.0}).estimate("shape")
+    assert np.isnan(held.lower).all() and "was fixed" in held.messages[0]
+
+
 def test_profile_by_name_against_fits_with_the_parameter_fixed():
     x = ns.distributions.GEV(0.1, loc=5.0, scale=2.0).rvs(150, rng=2)
     found = fit(x, "gev")
@@ -379,6 +396,15 @@ def test_profile_by_name_against_fits_with_the_parameter_fixed():
     for end in (answer.lower, answer.upper):
         held = fit(x, "gev", fixed={"shape": end})
         assert 2.0 * (found.loglik - held.loglik) == pytest.approx(Z * Z, rel=1e-3)
+
+
+def test_bootstrap_of_a_parameter_without_an_upper_end():
+    """Samples that end at the exponential limit have an infinite shape there, which is an end."""
+    x = ns.distributions.Exponential(scale=2.0).rvs(300, rng=1)
+    found = fit(x, "lomax")
+    assert found.limit == ""
+    answer = found.estimate("shape", "bootstrap", count=99, rng=1)
+    assert np.isinf(answer.samples).mean() > 0.1 and answer.upper == math.inf and 1.0 < answer.lower < answer.value
 
 
 def test_rows_of_the_table_by_name():
