@@ -13,16 +13,20 @@ __all__ = [
     "FLOAT64",
     "check_dtype",
     "check_out",
+    "checked_level",
     "choice",
+    "doubt_per_cent",
     "is_integer",
     "is_lazy",
     "is_masked",
+    "letters",
     "refuse_complex",
     "refuse_lazy",
     "refuse_mask",
     "warn_of_shares",
 ]
 
+_NUMBERS = (float, int, np.float64, np.int64, np.float32)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -31,10 +35,26 @@ def is_integer(value) -> bool:
     return not isinstance(value, bool | np.bool_) and hasattr(value, "__index__") and not getattr(value, "ndim", 0)
 
 
+def letters(word):
+    """A word without capitals, spaces and signs."""
+    return "".join(c for c in word.lower() if c.isalnum())
+
+
 def choice(name, value, allowed):
     """Return `value` if it is one of `allowed`, else raise a ValueError that lists them."""
     if value not in allowed:
         raise ValueError(f"{name}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
+    return value
+
+
+def checked_level(level, name="level") -> float:
+    """The level of intervals as a float, or an error that says how to write it."""
+    if isinstance(level, str | bool | np.bool_) or not hasattr(level, "__float__") or getattr(level, "ndim", False):
+        raise TypeError(f"{name}={level!r} is no number; use 0.95 for 95 %")
+    value = float(level)
+    if not 0.0 < value < 1.0:
+        meant = value if 1.0 < value < 100.0 else 95.0
+        raise ValueError(f"{name}={level} is not between 0 and 1; use {meant / 100.0:g} for {meant:g} %")
     return value
 
 
@@ -70,8 +90,8 @@ def refuse_complex(dtype, name):
     """Raise for a complex dtype."""
     if dtype.kind == "c":
         raise ComplexData(
-            f"Complex data not supported: {name} has dtype {dtype}; allowed are float64, float32 and integers. Convert it first, "
-            f"{name}.real.astype('float64') if the imaginary part is zero"
+            f"Complex data not supported: {name} has dtype {dtype}; allowed are real numbers: float64, float32 and integers. "
+            f"Convert it first, {name}.real.astype('float64') if the imaginary part is zero"
         )
 
 
@@ -110,6 +130,12 @@ def check_out(out, shape, dtype):
         raise ValueError("out is not C-contiguous; pass a contiguous array and copy the result into the strided view")
     if not out.flags.writeable:
         raise ValueError("out is read-only; pass a writable array (out.copy(), or out.flags.writeable = True)")
+
+
+def doubt_per_cent(p):
+    """Warn of one number that would be a probability if it were meant in per cent."""
+    if type(p) in _NUMBERS and 1.0 < p <= 100.0:
+        warn(f"{p:g} is no probability: use {p / 100:g} for {p:g} %")
 
 
 def warn_of_shares(total, n, which=""):

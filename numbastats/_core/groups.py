@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from numbastats._core.checks import refuse_lazy
+from numbastats._core.data import is_missing
 
-__all__ = ["Keys", "keys_of", "labelled_sets", "missing", "same_order"]
+__all__ = ["Keys", "keys_of", "labelled_sets", "same_order"]
 
 
 class Keys(tuple):
@@ -53,20 +54,6 @@ class Keys(tuple):
         if len(self.names) == 1:
             return {self.names[0]: _column(self)}
         return {name: _column(key[i] for key in self) for i, name in enumerate(self.names)}
-
-
-def missing(labels):
-    """Which of some labels are missing: NaN, NA, NaT, null, None."""
-    tell = getattr(labels, "isna", None) or getattr(labels, "is_null", None)
-    values = np.asarray(labels)
-    if values.dtype.kind in "fmM":
-        return np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
-    if tell is not None:
-        return np.asarray(tell())
-    if values.dtype.kind != "O":
-        return np.zeros(values.shape, bool)
-    gone = [v is None or type(v).__name__ in ("NAType", "NaTType") or (isinstance(v, float) and v != v) for v in values.flat]
-    return np.reshape(np.array(gone, bool), values.shape)
 
 
 def _refuse_missing(gone, names, name, fix):
@@ -146,8 +133,8 @@ def _values(part, keys, name):
     rest = [c for c in part.columns if c not in keys]
     if len(rest) != 1:
         raise ValueError(
-            f"groups of {name} have the columns {rest}; select one column, as in frame.groupby('key')['x'], or pass "
-            "frame[['key', 'x']] with by='key'"
+            f"groups of {name} have the columns {rest}, of which one has the values: pass frame[['key', 'x']] with by='key', "
+            "or with pandas frame.groupby('key')['x']"
         )
     return part[rest[0]]
 
@@ -179,7 +166,7 @@ def _by_columns(data, by, name):
     _values(data, names, name)
     polars = hasattr(data, "partition_by")
     fix = f"leave them out, as {name}." + (f"drop_nulls({names})" if polars else f"dropna(subset={names})")
-    _refuse_missing(np.logical_or.reduce([missing(data[n]) for n in names]), names, name, fix)
+    _refuse_missing(np.logical_or.reduce([is_missing(np.asarray(data[n])) for n in names]), names, name, fix)
     if polars:  # in the order of sorted keys, as pandas has them
         groups = data.sort(names, maintain_order=True).partition_by(names, as_dict=True, maintain_order=True).items()
     else:

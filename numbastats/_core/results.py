@@ -6,29 +6,73 @@ import difflib
 import html
 import importlib
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Around", "Batch", "BatchOfFits", "Result", "Table", "UnknownKey", "dataset", "estimates"]
+from numbastats._core.checks import checked_level
+from numbastats._core.errors import names_ours
+
+__all__ = [
+    "Around",
+    "Batch",
+    "BatchOfFits",
+    "Intervals",
+    "OptionalIntervals",
+    "Result",
+    "Table",
+    "UnknownKey",
+    "dataset",
+    "estimates",
+    "half_width",
+    "percent",
+    "with_intervals",
+]
 
 Library = Literal["pandas", "polars", "dict"]
 SHOWN = 30  # rows of a printed table
 
 
+def percent(level: float) -> str:
+    """A level as it stands in headings: 0.95 is "95 %"."""
+    return f"{100.0 * level:.10g} %"
+
+
+def half_width(level: float) -> float:
+    """Half the length of the central interval of a standard normal variable, which holds it with the probability `level`."""
+    from scipy.special import ndtri
+
+    return -float(ndtri(0.5 * (1.0 - level)))
+
+
 class Table(dict[str, Any]):
     """Columns of equal length by name: a dict of arrays that prints as a table.
 
-    `library` is that of the frame which `to_frame` gives by default, None for pandas.
+    The level of intervals, whose ends are the columns `ends`, is a column "level", which frames have. In print it stands in the
+    headings of the ends instead. `library` is that of the frame which `to_frame` gives by default, None for pandas.
     """
 
     library: Library | None = None
+    _headings: Mapping[str, str | None] = MappingProxyType({})  # of the columns that print under another, or not
+
+    def __init__(self, columns: Any = (), *, level: float | None = None, ends: Sequence[str] = ("lower", "upper")) -> None:
+        super().__init__(columns)
+        if level is not None:
+            if "level" in self:
+                raise ValueError('the data have a column "level", where tables have the level of intervals: give it another name')
+            self["level"] = np.full(len(self[ends[0]]), level)
+            self._headings = {name: f"{name} {percent(level)}" for name in ends} | {"level": None}
+
+    def _shown(self) -> dict[str, Any]:
+        """Columns by their headings."""
+        return {heading: self[name] for name in self if (heading := self._headings.get(name, name)) is not None}
 
     def _cells(self) -> list[list[str]]:
         """The heading and the rows as text; the middle of a long table is left out."""
-        columns = {name: np.asarray(column) for name, column in self.items()}
+        columns = {name: np.asarray(column) for name, column in self._shown().items()}
         n = len(next(iter(columns.values()), ()))
         rows = list(range(n)) if n <= SHOWN else [*range(SHOWN // 2), None, *range(n - SHOWN // 2, n)]
         return [list(columns), *(["..." if i is None else _text(c[i]) for c in columns.values()] for i in rows)]
@@ -36,7 +80,7 @@ class Table(dict[str, Any]):
     def __repr__(self) -> str:
         cells = self._cells()
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        left = [np.asarray(column).dtype.kind in "UO" for column in self.values()]
+        left = [np.asarray(column).dtype.kind in "UO" for column in self._shown().values()]
         lines = (
             "  ".join(c.ljust(w) if text else c.rjust(w) for c, w, text in zip(row, widths, left, strict=True)).rstrip()
             for row in cells
@@ -90,12 +134,33 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def estimates(names: Sequence[str], values: ArrayLike, se: ArrayLike) -> Table:
-    """A row for each parameter: estimate, standard error, and the interval of 1.96 standard errors on either side."""
-    value, error = np.asarray(values, dtype=np.float64), np.asarray(se, dtype=np.float64)
-    width = 1.959963984540054 * np.where(np.isfinite(error), error, np.nan)
-    columns = {"parameter": np.array(names), "estimate": value, "se": error, "lower": value - width, "upper": value + width}
-    return Table(columns)
+def _ends(values, se, level):
+    """Ends of the intervals of as many standard errors on either side as a level has; NaN without a standard error."""
+    width = half_width(level) * np.where(np.isfinite(se), se, np.nan)
+    return values - width, values + width
+
+
+def estimates(names: Sequence[str], values: ArrayLike, se: ArrayLike, level: float) -> Table:
+    """A row for each parameter: estimate, standard error, and the ends of its interval."""
+    level, value, error = checked_level(level), np.asarray(values, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    lower, upper = _ends(value, error, level)
+    columns = {"parameter": np.array(names), "estimate": value, "se": error, "lower": lower, "upper": upper}
+    return Table(columns, level=level)
+
+
+def with_intervals(columns: dict[str, Any], known: Mapping[str, tuple[Any, Any]], level: float | None) -> Table:
+    """A table that has columns for each parameter; with a level also "lower_" and "upper_" of those that are known.
+
+    `known` has estimates and standard errors by name.
+    """
+    if level is None:
+        return Table(columns)
+    if not known:
+        raise ValueError("level= asks for intervals, but there are no standard errors: fit with se=True, and see the status")
+    level, ends = checked_level(level), {}
+    for name, (values, se) in known.items():
+        ends[f"lower_{name}"], ends[f"upper_{name}"] = _ends(values, se, level)
+    return Table(columns | ends, level=level, ends=list(ends))
 
 
 def dataset(values, count, keys, others, **attributes):
@@ -124,6 +189,10 @@ def dataset(values, count, keys, others, **attributes):
 class Result:
     """A fit that prints as a headline, with lines for what failed, and a table, in a notebook as HTML."""
 
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        names_ours(cls)
+
     def _headline(self) -> str:
         raise NotImplementedError
 
@@ -138,9 +207,36 @@ class Result:
         head = html.escape(f"{type(self).__name__}: {self._headline()}").replace("\n", "<br>")
         return f"<p>{head}</p>{self.summary()._repr_html_()}"
 
+    @names_ours
     def to_frame(self, library: Library | None = None) -> Any:
         """The table of `summary` as a data frame; `library` as in `Table.to_frame`."""
         return self.summary().to_frame(library)
+
+
+class Intervals(Result):
+    """A fit whose table has intervals."""
+
+    def summary(self, level: float = 0.95) -> Table:
+        """The result as a table, with intervals of this level."""
+        raise NotImplementedError
+
+    @names_ours
+    def to_frame(self, library: Library | None = None, *, level: float = 0.95) -> Any:
+        """The table of `summary` as a data frame; `library` as in `Table.to_frame`, `level` as in `summary`."""
+        return self.summary(level).to_frame(library)
+
+
+class OptionalIntervals(Result):
+    """A fit, or many, whose table has intervals where a level is asked for."""
+
+    def summary(self, level: float | None = None) -> Table:
+        """The result as a table, with intervals of this level."""
+        raise NotImplementedError
+
+    @names_ours
+    def to_frame(self, library: Library | None = None, *, level: float | None = None) -> Any:
+        """The table of `summary` as a data frame; `library` as in `Table.to_frame`, `level` as in `summary`."""
+        return self.summary(level).to_frame(library)
 
 
 class UnknownKey(KeyError, TypeError, ValueError):
@@ -252,7 +348,7 @@ class Batch(Result):
         return self._item(self._place(which))
 
     def __getitem__(self, which: Any) -> Any:
-        """An array by the name of a parameter; else one result, by its index or, unless it is a number, its key."""
+        """An array by the name of a parameter; else one result, by its index or by a key that is no number."""
         if isinstance(which, str) and which in self._names:
             return self._named(which)
         if hasattr(which, "__index__"):
@@ -295,15 +391,15 @@ class Batch(Result):
         meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         return UnknownKey(f"{which!r} is not the index of one data set{names}; {meant}pass an integer{known}")
 
-    def _table(self, columns, default="key", rows=slice(None)):
-        """A table of columns, before them those of the keys; `rows` are the data sets of its rows."""
+    def _table(self, columns, make=Table, default="key", rows=slice(None)):
+        """A table that `make` makes of columns, before them those of the keys; `rows` has the data set of each row."""
         keys = {} if self.keys is None else self.keys.columns(default)
-        made = Table({name: column[rows] for name, column in keys.items()} | columns)
+        made = make({name: column[rows] for name, column in keys.items()} | columns)
         made.library = None if self.keys is None else self.keys.library
         return made
 
 
-class BatchOfFits(Batch):
+class BatchOfFits(Batch, OptionalIntervals):
     """Fits of many data sets, of which numbers follow."""
 
     _no_errors = "the fit has no standard errors"  # as `estimate` says it, with what to do about it

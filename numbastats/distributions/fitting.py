@@ -14,25 +14,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import numbastats.stable as stable
-from numbastats._core.checks import choice, is_lazy, is_masked, warn_of_shares
+from numbastats._core.checks import choice, is_lazy, warn_of_shares
+from numbastats._core.data import NanPolicy, check_policy, check_weights, doubles, is_frame, names_in, refuse_missing, series
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets
 from numbastats._core.information import standard_errors
-from numbastats._core.kinds import LAZY, has_labels, rows_alike, to_host
+from numbastats._core.kinds import LAZY, has_labels, rows_alike
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
-from numbastats._core.results import Around, BatchOfFits, Result, Table, estimates
+from numbastats._core.refusals import Refusals, refusals
+from numbastats._core.results import Around, BatchOfFits, Intervals, Table, estimates, with_intervals
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
 from numbastats.distributions.catalogue import CLASSES, class_of, distribution_of
 from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
+from numbastats.distributions.intervals import at_places
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
-from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
+from numbastats.distributions.kernels.likelihood import CUT, EXACT, INTERVALS
 from numbastats.distributions.limits import Limits, completed, limit_distribution
 from numbastats.distributions.moments import l_moments
 from numbastats.distributions.names import Name
@@ -47,8 +50,8 @@ __all__ = [
     "distribution_of",
     "fit",
     "fit_many",
-    "floats",
     "is_ragged",
+    "one_series",
     "padded",
     "refuse_executor",
     "refuse_frame",
@@ -70,7 +73,8 @@ _REMARKS = {  # on converged fits
     "no derivative": "no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with "
     "mu in fixed= the other parameters have theirs, given mu",
     "not definite": "no standard errors: the observed information is not positive definite",
-    "at a value": "no standard errors of parameters that are the least or the largest value: the likelihood jumps there",
+    "at a value": "no standard errors of parameters that values or ends of intervals determine: the likelihood jumps or has "
+    "corners there",
     "local": "a local maximum with loc below the least value, on which the standard errors rest; next to that value the "
     "likelihood may have no bound",
     "by moments": "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
@@ -87,7 +91,7 @@ def _in_words(status, remark, limit=""):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFit(Result):
+class DistributionFit(Intervals):
     """A distribution fitted to one series; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -105,6 +109,8 @@ class DistributionFit(Result):
         Sum of the weights of the values that were fitted; without weights their number.
     n_values : int
         Number of the values that were fitted: not missing, of weight > 0, and not a zero that was set apart.
+    n_missing : int
+        Number of the values that are missing.
     zeros : float
         Share of zeros that was set apart; with zeros="inflated" the probability of a zero beside those of the distribution.
     n_iter : int
@@ -150,6 +156,7 @@ class DistributionFit(Result):
     limit_params: dict[str, float] = dataclasses.field(default_factory=dict)
     limit_se: dict[str, float] = dataclasses.field(default_factory=dict)
     n_free: int = 0
+    n_missing: int = 0
     _limit: tuple[int, NDArray[np.float64]] | None = None  # place in `_contains` of the class, covariance of `limit_params`
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
@@ -184,7 +191,8 @@ class DistributionFit(Result):
         if self.zeros > 0.0:
             beside = ", a share of zeros " + ("beside those of the distribution" if self.cls.is_discrete else "set apart")
         of = f', its limit "{self.limit}"' if self.limit else ""
-        values = f"{self.n_values} values{weight}, log-likelihood {self.loglik:.8g}"
+        missing = f", {self.n_missing} missing" if self.n_missing else ""
+        values = f"{self.n_values} values{weight}{missing}, log-likelihood {self.loglik:.8g}"
         return f'family "{self.family}"{of}{beside}, {values}, {self.message}'
 
     @property
@@ -207,26 +215,37 @@ class DistributionFit(Result):
         of_share = share * (1.0 - share) / self.n_obs / (1.0 - at_0) ** 2
         return math.sqrt(of_share + slopes @ np.nan_to_num(covariance) @ slopes)
 
-    def summary(self) -> Table:
-        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
+        """Estimates, standard errors and confidence intervals (at 95 % 1.96 standard errors on either side).
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the intervals, between 0 and 1. `estimate` has intervals that need not be symmetric.
 
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table; at a limit those of
-            `limit_params` follow. Where there are `zeros`, they are its last row.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper", "level" that prints as a table, with the level
+            in the headings; at a limit those of `limit_params` follow. Where there are `zeros`, they are its last row.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
         own = {f"{self.limit} {name}": value for name, value in self.limit_params.items()}
         names, values = [*self.params, *own], [*self.params.values(), *own.values()]
         errors = [*self.se.values(), *self.limit_se.values()]
         if self.zeros > 0.0:
             names, values, errors = [*names, "zeros"], [*values, self.zeros], [*errors, self.zeros_se]
-        return estimates(names, values, errors)
+        return estimates(names, values, errors, level)
 
     @names_ours
     def estimate(
         self,
-        function: Callable[[Distribution], Any],
+        function: Callable[[Distribution], Any] | str,
         method: Literal["delta", "bootstrap", "profile"] = "delta",
         *,
         level: float = 0.95,
@@ -239,10 +258,10 @@ class DistributionFit(Result):
 
         Parameters
         ----------
-        function : callable
+        function : callable or str
             Of a `Distribution`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called with batches of distributions
             where it understands them, else with one at a time. Where zeros were set apart, the distribution is that of the other
-            values.
+            values. Or the name of a parameter in the table of the fit.
         method : {"delta", "bootstrap", "profile"}
             "delta": derivatives by the parameters and their covariance; the interval is symmetric. "bootstrap": the parametric
             one, which draws `count` data sets of `n_obs` values from the fitted distribution and fits them again; the interval
@@ -250,7 +269,7 @@ class DistributionFit(Result):
             log-likelihood is within half of the chi-square quantile of the maximum; it is not symmetric, and does not depend on
             the parameterisation.
         level : float
-            Of confidence.
+            Of confidence, between 0 and 1.
         x : array_like
             The data of the fit, for "profile" alone.
         count : int
@@ -294,12 +313,12 @@ class DistributionFit(Result):
         >>> # value at risk: the loss that 1 % of days exceed
         >>> found.estimate(lambda d: -d.ppf(0.01))
         Estimate: method 'delta', level 0.95, ok
-            value          se      lower      upper
-        0.0320782  0.00153404  0.0290716  0.0350849
+            value          se  lower 95 %  upper 95 %
+        0.0320782  0.00153404   0.0290716   0.0350849
         >>> found.estimate(lambda d: -d.expected_shortfall(0.01), "bootstrap", rng=1)
         Estimate: method 'bootstrap', level 0.95, ok
-            value        se      lower      upper
-        0.0414547  0.002988  0.0362063  0.0479053
+            value        se  lower 95 %  upper 95 %
+        0.0414547  0.002988   0.0362063   0.0479053
         """
         return self._estimated(self, function, method, level=level, x=x, count=count, rng=rng, workers=workers)
 
@@ -322,7 +341,7 @@ class DistributionFits(BatchOfFits):
     covariance : array of shape (..., p, p)
     loglik, n_obs, zeros : array of shape (...)
         `n_obs` are the sums of the weights, without weights `n_values`.
-    n_values, n_iter, status : array of int of shape (...)
+    n_values, n_missing, n_iter, status : array of int of shape (...)
         The last has numbers of `numbastats.Status`.
     keys : tuple or None
         Of the series, where they came in a dict, in groups, or in an array of xarray, whose coordinates they are.
@@ -358,7 +377,9 @@ class DistributionFits(BatchOfFits):
     labels: Any = None
     method: str = "ml"
     partial: bool = False
+    n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
+    _refused: Refusals | None = None  # of series whose values are not admitted
 
     @functools.cached_property
     def keys(self) -> Keys | None:  # type: ignore[override]
@@ -434,18 +455,31 @@ class DistributionFits(BatchOfFits):
                 if limit or remark:
                     text = _in_words(Status.LIMIT if limit else Status.OK, remark, limit)
                     said = np.where((limits == limit) & (remarks == remark), text, said)
+        if self._refused is not None:
+            words = said.ravel().tolist()
+            for i in self._refused.which.tolist():
+                words[i] = self._refused.words(i) or words[i]
+            said = np.array(words).reshape(said.shape)
         return said
 
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
-        i = self._at(self._place(index))
+        return self._words(self._place(index))
+
+    def _words(self, place):
+        """How a fit ended, by its position."""
+        i = self._at(place)
+        if self._refused is not None and _REFUSED[self.status[i]]:
+            words = self._refused.words(place)
+            if words:
+                return words
         return _in_words(self.status[i], self.remarks[i], self.limit[i])
 
     @functools.cached_property
     def remarks(self) -> NDArray[np.str_]:
         """What is to be known of fits that converged, "" where there is nothing; see `DistributionFit.remark`."""
-        se, likelihood = self.se, self.cls._likelihood
-        settles = likelihood is not None and likelihood.settles
+        se, likelihood, places = self.se, self.cls._likelihood, (math.nan, math.nan)
+        settles = likelihood is not None and (likelihood.settles or (self.partial and bool(likelihood.settled(places))))
         found: Any = np.where(np.isnan(se).any(axis=-1), "at a value" if settles else "not definite", "")
         if self.family == "variance_gamma":  # fixed parameters have the error 0
             lam, mu = self.names.index("lam"), self.names.index("mu")
@@ -532,14 +566,21 @@ class DistributionFits(BatchOfFits):
 
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
-        lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged']
+        missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
+        lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged{missing}']
         told = (self.status != Status.OK) | (remarks != "")
         counts = Counter(zip(self.status[told].tolist(), remarks[told].tolist(), self.limit[told].tolist(), strict=True))
         lines += [f"{count} series: {_in_words(*ending)}" for ending, count in sorted(counts.items())]
         return "\n  ".join(lines)
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each series, in the order of the flattened batch.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1.
 
         Returns
         -------
@@ -547,9 +588,19 @@ class DistributionFits(BatchOfFits):
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
             ``"se_"`` with their names, "loglik", "n_values", "n_obs", "zeros", "converged", "status", "remark", whose words
             `message` has, and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their
-            parameters.
+            parameters, where values are missing "n_missing"; for a level also ``"lower_"`` and ``"upper_"`` with the names of the
+            columns of parameters, and "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
-        return self._table({name: values.ravel() for name, values in self._columns().items()})
+        columns = {name: values.ravel() for name, values in self._columns().items()}
+        columns |= {"n_missing": self.n_missing.ravel()} if self.n_missing.any() else {}
+        known = {name: (columns[name], columns[f"se_{name}"]) for name in self.names}
+        known |= {f"limit_{name}": (columns[f"limit_{name}"], columns[f"limit_se_{name}"]) for name in self.limit_params}
+        return self._table(columns, functools.partial(with_intervals, known=known, level=level))
 
     def _columns(self, *more):
         """What tables have of each series, by name; `more` are named after the log-likelihood."""
@@ -589,6 +640,7 @@ class DistributionFits(BatchOfFits):
         return np.unravel_index(place, self.status.shape) if self.status.ndim != 1 else place
 
     def _item(self, i: int) -> DistributionFit:
+        words = self._words(i)
         i = self._at(i)
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
@@ -606,10 +658,11 @@ class DistributionFits(BatchOfFits):
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
-            message=_in_words(status, remark, limit),
+            message=words,
             partial=self.partial,
             remark=remark,
             n_free=int(self.n_free[i]),
+            n_missing=int(np.broadcast_to(self.n_missing, self.loglik.shape)[i]),
             **own,
         )
 
@@ -627,16 +680,6 @@ class _Series(NamedTuple):
     keys: Keys | None
     labels: Any = None  # an array of xarray of that shape
     hi: NDArray[np.float64] | None = None  # upper ends, where x are the lower ends of intervals
-
-
-def floats(x, name):
-    """A host array of doubles."""
-    if is_masked(x):
-        raise TypeError(f"{name} is a masked array; pass x.filled(numpy.nan), or x.compressed()")
-    a = np.asarray(to_host(x, name))
-    if a.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {a.dtype}; pass real numbers, as {name}.astype('float64')")
-    return a.astype(np.float64, copy=False)
 
 
 def is_ragged(data):
@@ -665,19 +708,22 @@ def axis_of(data, axis, dim, name="data"):
 
 
 def refuse_frame(data, axis, name):
-    """Raise for a frame whose series may be its columns or its rows."""
-    if hasattr(data, "columns") and not hasattr(data, "ngroups") and axis is None:
+    """The axis of series; raises for a frame whose series may be its columns or its rows. One column is one series."""
+    if axis is None and is_frame(data):
+        if len(names_in(data, name)) == 1:
+            return 0
         keyed = "; or by='key', where one of its two columns has the keys of the series" if name == "data" else ""
         raise TypeError(
             f"{name} is a frame of shape {data.shape}, whose series may be its columns or its rows; pass axis=0 "
             f"({data.shape[1]} series of {data.shape[0]} values, one a column) or axis=1{keyed}"
         )
+    return axis
 
 
-def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
-    """Data as series one after another; every message about shapes."""
+def series_of(data, axis, weights, least, by=None, dim=None, name="data", family=None):
+    """Data as series one after another; every message about shapes. `family` is the word of a continuous one."""
     if by is None:
-        refuse_frame(data, axis, name)
+        axis = refuse_frame(data, axis, name)
     rows_alike(data, weights, (name, "weights"))
     labels, keys = None, None
     if by is None:
@@ -694,15 +740,12 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     elif not (hasattr(data, "columns") and axis is not None and not hasattr(data, "ngroups")):
         data, keys = labelled_sets(data, by, dim, name)
     if keys is not None or is_ragged(data):
-        parts = [floats(a, "a series") for a in data]
-        wrong = [a.shape for a in parts if a.ndim != 1]
-        if wrong:
-            raise ValueError(f"a series has shape {wrong[0]}; in a list or dict each must be one-dimensional")
+        parts = [series(a, f"series {i}", family=family).astype(np.float64, copy=False) for i, a in enumerate(data)]
         if weights is not None:
             raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
         off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)
         return _Series(np.concatenate([*parts, np.zeros(0)]), None, off, (len(parts),), keys)
-    x = floats(data, name)
+    x = doubles(data, name, family)
     if x.ndim == 0:
         raise ValueError(f"{name} is a number; pass an array whose `axis` runs along the values of a series")
     if not -x.ndim <= axis < x.ndim:
@@ -711,8 +754,8 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     if 0 < length < least and max(x.shape) >= least:
         better = int(np.argmax(x.shape))
         raise ValueError(
-            f"along axis={axis} the series of {name}, of shape {x.shape}, have {length} values, fewer than parameters to fit; "
-            f"if they run along axis {better}, pass axis={better}"
+            f"along axis={axis} the series of {name}, of shape {x.shape}, have {length} values, fewer than the {least} that are "
+            f"needed; if they run along axis {better}, pass axis={better}"
         )
     moved = np.moveaxis(x, axis, -1)
     shape = moved.shape[:-1]
@@ -744,13 +787,13 @@ def _series_of_dask(data, axis, dim, least, workers, others):
 
 
 def _weights(weights, shape, axis):
-    w = floats(weights, "weights")
+    w = doubles(weights, "weights")
+    w = w[:, 0] if w.ndim == 2 and w.shape[1] == len(shape) == 1 else w
     try:
         full = np.broadcast_to(w, shape)
     except ValueError:
         raise ValueError(f"weights has shape {w.shape}; it must broadcast to the data's shape {shape}") from None
-    if not (np.isfinite(w).all() and (w >= 0.0).all()):
-        raise ValueError("weights must be finite and >= 0")
+    check_weights(w)
     return np.moveaxis(full, axis, -1).reshape(-1)
 
 
@@ -773,9 +816,25 @@ class _Plan(NamedTuple):
         return int(np.isnan(self.values[: len(self.layout)]).sum())
 
     @property
+    def settled(self):
+        """Which of location and scale of the likelihood's kernel are at values of exact data."""
+        return self.cls._likelihood.settled(self.values[-4:-2]) if self.by_likelihood else ()
+
+    @property
     def model(self):
         """What has the kernel and its cost."""
         return self.cls._likelihood if self.by_likelihood else self.cls._equations
+
+    @property
+    def is_cut(self):
+        """Whether the values are those within a truncation."""
+        return self.by_likelihood and bool(np.isfinite(self.values[-2:]).any())
+
+    @property
+    def admitted(self):
+        """The values that it takes."""
+        fixed = dict(zip(self.layout, self.values.tolist(), strict=False))
+        return self.cls._admitted(fixed, *([tuple(self.values[-2:])] if self.by_likelihood else []))
 
     @property
     def known(self):
@@ -846,17 +905,18 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
             raise ValueError(f"fixed {name!r}: fits of {family} to such data take {', '.join(layout[1:])}")
         values[layout.index(name)] = value
     values[-2:] = cut or (-math.inf, math.inf)
-    settled = likelihood.settled(values[len(layout) - 2 : len(layout)])
+    plan = _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
+    settled = plan.settled
     power = settled == ("scale",) and dict(zip(layout, values.tolist(), strict=False)).get("b") == 1.0
     if likelihood.bounded and np.isnan(values[-4:-2]).any() and not power:
         ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
         raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
-    if settled and (intervals or cut is not None):
+    if settled and cut is not None:
         raise ValueError(
-            f"{' and '.join(settled)} of {family} are at values of the sample; to censored or truncated data fit it with "
+            f"{' and '.join(settled)} of {family} are at values of the sample; to truncated data fit it with "
             f"fixed={{{settled[0]!r}: ...}}"
             if settled == ("loc",)
-            else f"{family} is fitted to exact values without truncation"
+            else f"{family} is fitted without truncation"
         )
     if own is not None and own.fixable is not None and math.isnan(values[-4]):
         raise ValueError(
@@ -865,7 +925,7 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
         )
     if likelihood.tied and math.isnan(values[-4]):
         raise ValueError(f"the likelihood of {family} has no maximum by loc and scale together: give loc a number in fixed=")
-    return _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
+    return plan
 
 
 def _slabs(s, limit, first=None):
@@ -889,9 +949,9 @@ def _slabs(s, limit, first=None):
 def _of_block(plan, share, device, workers, x):
     """`_completed` of a block of an array of dask, with the shape of its series."""
     length, count = x.shape[-1], math.prod(x.shape[:-1])
-    s = _Series(floats(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
+    s = _Series(doubles(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
     *found, limits = _completed(plan, share, device, workers, s)
-    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits)]
+    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits, _per_series(_missing(s), s))]
 
 
 def _of_blocks(s, work):
@@ -914,10 +974,16 @@ def _completed(plan, share, device, workers, s, run=None):
 
 
 def _estimates(s, plan, share, device, workers, shown=None, run=None):
-    """Parameters, covariance, numbers, status and limits of all series; `run` fits a part of them, the kernel by default."""
+    """Parameters, covariance, numbers, status, numbers of missing values and limits of all series.
+
+    `run` fits a part of them, the kernel by default.
+    """
     if is_lazy(s.x):
-        *found, which, params, covariance, free = _of_blocks(s, functools.partial(_of_block, plan, share, device, workers or 1))
-        return *found, Limits(which, params, covariance, free)
+        *found, which, params, covariance, free, missing = _of_blocks(
+            s, functools.partial(_of_block, plan, share, device, workers or 1)
+        )
+        return *found, missing, Limits(which, params, covariance, free)
+    missing = _per_series(_missing(s), s)
     n, p = s.off.size - 1, len(plan.names)
     if is_executor(workers):
         work = functools.partial(_completed, plan, share, device, 1, run=run)
@@ -934,9 +1000,9 @@ def _estimates(s, plan, share, device, workers, shown=None, run=None):
             shown.update(len(part[0]))
     if not parts:
         found = np.empty((n, p)), np.empty((n, p, p)), np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
-        return *found, Limits.none((n,), 0)
+        return *found, missing, Limits.none((n,), 0)
     *found, limits = zip(*parts, strict=True)
-    return *map(np.concatenate, found), Limits(*map(np.concatenate, zip(*limits, strict=True)))
+    return *map(np.concatenate, found), missing, Limits(*map(np.concatenate, zip(*limits, strict=True)))
 
 
 def _one_after_another(s):
@@ -979,6 +1045,8 @@ def _in_kernel(plan, share, device, workers, s, start=None):
 
     `start` has parameters of the kernel by name, from which its climbs begin.
     """
+    if plan.intervals and plan.settled:
+        return at_places(plan, s, share, lambda inner, part: _in_kernel(inner, False, device, workers, part))
     n, model = s.off.size - 1, plan.model
     width = len(plan.layout) if plan.by_likelihood else plan.values.size
     params, info = np.full((n, width), math.nan), np.empty((n, width * (width + 1) // 2))
@@ -992,7 +1060,7 @@ def _in_kernel(plan, share, device, workers, s, start=None):
     else:
         x, off = s.x.copy(), s.off
         w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
-    code = INTERVALS if plan.intervals else EXACT
+    code = INTERVALS if plan.intervals else CUT if plan.is_cut else EXACT
     first = (code, x, w, s.w is not None, share, plan.least or max(2, plan.free + 1), plan.values, off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)
@@ -1016,26 +1084,32 @@ def _in_kernel(plan, share, device, workers, s, start=None):
     return params[:, columns], full[:, columns][:, :, columns], numbers, status
 
 
-def _counted(s, share):
-    """Numbers of the values that have a weight, as the kernels take them."""
-    kept = ~np.isnan(s.x) & (s.w > 0.0) & ~(share & (s.x == 0.0))
-    if s.hi is not None:
-        kept &= ~np.isnan(s.hi) & ~(np.isinf(s.x) & np.isinf(s.hi))
-    return np.diff(np.concatenate([[0], np.cumsum(kept)])[s.off])
+def _missing(s):
+    """Which values are missing."""
+    if s.hi is None:
+        return np.isnan(s.x)
+    return np.isnan(s.x) | np.isnan(s.hi) | (np.isinf(s.x) & np.isinf(s.hi))
+
+
+def _per_series(which, s):
+    """How many are true in each series."""
+    if not which.any():
+        return np.zeros(s.off.size - 1, np.int64)
+    return np.diff(np.concatenate([[0], np.cumsum(which)])[s.off])
 
 
 def _fitted(s, plan, share, device, workers, shown=None, run=None):
-    params, cov, numbers, status, limits = _estimates(s, plan, share, device, workers, shown, run)
+    params, cov, numbers, status, missing, limits = _estimates(s, plan, share, device, workers, shown, run)
     cov[~_INSIDE[status]] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
     se = standard_errors(cov)
-    counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
+    counts = mass if s.w is None else _per_series(~_missing(s) & (s.w > 0.0) & ~(share & (s.x == 0.0)), s)
+    counts = counts.astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
-    _tell(status)
     if s.w is not None and mass.size:
         i = int(np.argmin(mass / np.maximum(counts, 1)))
         warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
-    return DistributionFits(
+    found = DistributionFits(
         plan.cls,
         plan.names,
         params.reshape(*s.shape, p),
@@ -1048,8 +1122,21 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         plan.free,
         s.labels,
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
-        partial=plan.intervals or (plan.by_likelihood and bool(np.isfinite(plan.values[-2:]).any())),
+        partial=plan.intervals or plan.is_cut,
+        n_missing=missing.reshape(s.shape),
+        _refused=_refused(s, plan, share, status),
     )
+    _tell(found)
+    return found
+
+
+def _refused(s, plan, share, status):
+    """Which condition values do not meet, of the series that are refused for it."""
+    which = np.flatnonzero(np.isin(status, (Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)))
+    if not which.size or is_lazy(s.x):
+        return None
+    left_out = lambda at: (share & (s.x[at] == 0.0)) | (s.w is not None and s.w[at] == 0.0)  # noqa: E731
+    return refusals(plan.admitted, which, s.x, s.off, s.hi, left_out)
 
 
 def _by_method(method, series, plan, given, device, workers, shown=None):
@@ -1065,7 +1152,7 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
         raise ValueError(
             f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
         )
-    return _of_moments(method, series, plan.cls)
+    return _of_moments(method, series, plan)
 
 
 def _inflated(s, plan, device, workers):
@@ -1124,8 +1211,9 @@ def _moments_rule(method, cls):
     return rule
 
 
-def _of_moments(method, s, cls):
+def _of_moments(method, s, plan):
     """Fits by moments."""
+    cls = plan.cls
     rule = _moments_rule(method, cls)
     if rule is None:
         names = ", ".join(name for name, c in CLASSES.items() if _moments_rule(method, c) is not None)
@@ -1158,8 +1246,10 @@ def _of_moments(method, s, cls):
     sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
-    found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
-    _tell(found.status, found.messages)
+    more = dict(labels=s.labels, method=method, n_missing=(np.diff(s.off) - counts).reshape(shape))
+    more["_refused"] = _refused(s, plan, False, status)
+    found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), **more)
+    _tell(found)
     return found
 
 
@@ -1196,7 +1286,7 @@ def _ends_of(x, censored, name="x"):
     if not isinstance(censored, tuple | list) or len(censored) != 2:
         raise TypeError("censored must be a pair (lo, hi) of arrays: value i lies between lo[i] and hi[i]")
     rows_alike(censored[0], censored[1], ("censored lo", "censored hi"))
-    lo, hi = (floats(v, f"censored {which}") for v, which in zip(censored, ("lo", "hi"), strict=True))
+    lo, hi = (doubles(v, f"censored {which}") for v, which in zip(censored, ("lo", "hi"), strict=True))
     if lo.shape != hi.shape:
         raise ValueError(f"censored has lo of shape {lo.shape} and hi of shape {hi.shape}; they must agree")
     if (lo > hi).any():
@@ -1204,7 +1294,7 @@ def _ends_of(x, censored, name="x"):
         raise ValueError(f"censored has lo={lo[i]} above hi={hi[i]} at {i if len(i) > 1 else i[0]}")
     if x is not None:
         rows_alike(x, censored[0], (name, "censored"))
-        values = floats(x, name)
+        values = doubles(x, name)
         if values.shape != lo.shape:
             raise ValueError(f"censored has arrays of shape {lo.shape}; they must have the shape of {name}, {values.shape}")
         wrong = (values < lo) | (values > hi)
@@ -1233,6 +1323,13 @@ def _cut(truncated):
     return a, b
 
 
+def one_series(x, many, cls=None):
+    """The values of one series in doubles; `many` is the call for many series."""
+    family = None if cls is None or cls.is_discrete else cls.family
+    values = series(x, "x", f"{many} is for many series; pass x.ravel() for one of all values", family)
+    return values.astype(np.float64, copy=False)
+
+
 @names_ours
 def fit(
     x: Any,
@@ -1244,13 +1341,14 @@ def fit(
     censored: tuple[ArrayLike, ArrayLike] | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: FitMethod = "ml",
+    nan_policy: NanPolicy = "omit",
 ) -> DistributionFit:
     """Fit a family to one series by maximum likelihood, or by moments.
 
     Parameters
     ----------
     x : array_like of shape (n,), scipy.stats.CensoredData or None
-        Data; NaN is missing. None where `censored` has them.
+        Data, in any of the forms of :doc:`/data`; NaN, None, NA and masked values are missing. None where `censored` has them.
     family : str or class
         A class of `numbastats.distributions`, its word, or SciPy's name for it (the parameters are those of the class): "normal"
         (loc, scale), "student_t" (df, loc, scale), "gamma" (shape, scale), "weibull" (shape, scale), "lognormal" (sigma, scale),
@@ -1277,6 +1375,8 @@ def fit(
         number for no end.
     method : {"ml", "lmoments", "moments"}
         Maximum likelihood, or that the first L-moments or moments are those of the data (exact values, without weights).
+    nan_policy : {"omit", "raise"}
+        Whether missing values are left out, and counted in `n_missing`, or refused.
 
     Returns
     -------
@@ -1286,14 +1386,16 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        For arguments that are not understood; x that is not one-dimensional; negative weights; weights with other labels than x.
+        For arguments that are not understood; x that is not one-dimensional; negative or missing weights; weights with other
+        labels than x.
 
     Warns
     -----
     ConvergenceWarning
         When the fit ends in no maximum, with the reason.
     UserWarning
-        When weights add up to less than the number of values: they count observations.
+        When weights add up to less than the number of values: they count observations. When the values are True and False, and
+        the family is continuous.
 
     Notes
     -----
@@ -1339,17 +1441,16 @@ def fit(
     >>> round(found.params["shape"], 4), round(found.loglik, 4), found.converged
     (2.6677, -10.0752, True)
     """
-    ends, cut = _ends_of(x, censored), _cut(truncated)
-    a = floats(x, "x") if ends is None else ends[0]
-    ends = None if ends is None or _are_exact(*ends) else ends
-    if a.ndim != 1:
-        raise ValueError(f"x has shape {a.shape}; fit takes one series. Use fit_many(x, family, axis=...) for many")
     cls, device = _checked(family, zeros, "cpu", 1)
+    ends, cut = _ends_of(x, censored), _cut(truncated)
+    a = one_series(x if ends is None else ends[0], "fit_many(x, family, axis=...)", cls)
+    refuse_missing(a, nan_policy, "x")
+    ends = None if ends is None or _are_exact(*ends) else ends
     plan = _plan(cls, fixed, ends is not None, cut)
     rows_alike(x, weights, ("x", "weights"))
     w = None if weights is None else _weights(weights, a.shape, 0)
-    series = _Series(a, w, np.array([0, a.size]), (1,), None, hi=None if ends is None else ends[1])
-    return _by_method(method, series, plan, (weights, fixed, cut, zeros), device, 1).one(0)
+    s = _Series(a, w, np.array([0, a.size]), (1,), None, hi=None if ends is None else ends[1])
+    return _by_method(method, s, plan, (weights, fixed, cut, zeros), device, 1).one(0)
 
 
 @names_ours
@@ -1366,6 +1467,7 @@ def fit_many(  # noqa: PLR0913
     censored: tuple[ArrayLike, ArrayLike] | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: FitMethod = "ml",
+    nan_policy: NanPolicy = "omit",
     device: Device = None,
     workers: Any = None,
     progress: bool = False,
@@ -1375,10 +1477,10 @@ def fit_many(  # noqa: PLR0913
     Parameters
     ----------
     data : array_like of shape (..., n, ...), list or dict of one-dimensional arrays
-        Series along `axis`, or one in each entry; NaN is missing. An array of dask, or of xarray with one, is fitted by blocks
-        by dask's scheduler, so that it need not fit into memory. Keys of a dict, of a pandas groupby of one column
-        (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
-    family, fixed, zeros, truncated, method
+        Series along `axis`, or one in each entry, in any of the forms of :doc:`/data`. An array of dask, or of xarray with one,
+        is fitted by blocks by dask's scheduler, so that it need not fit into memory. Keys of a dict, of a pandas groupby of one
+        column (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
+    family, fixed, zeros, truncated, method, nan_policy
         As in `fit`.
     censored : (array_like, array_like), optional
         As in `fit`, of the shape of `data`, which may be None; for arrays of series of one length.
@@ -1439,15 +1541,18 @@ def fit_many(  # noqa: PLR0913
     plan = _plan(cls, fixed, ends is not None, _cut(truncated))
     data, least = ends[0] if ends is not None and not has_labels(data) else data, max(2, plan.free + 1)
     if is_lazy(data):
-        series = _series_of_dask(data, axis, dim, least, workers, (weights, censored, by))
+        if check_policy(nan_policy) == "raise":
+            raise TypeError("an array of dask is not read before it is fitted: leave nan_policy out, or pass data.compute()")
+        s = _series_of_dask(data, axis, dim, least, workers, (weights, censored, by))
     else:
-        series = series_of(data, axis, weights, least, by, dim)
+        s = series_of(data, axis, weights, least, by, dim, family=None if cls.is_discrete else cls.family)
+        refuse_missing(s.x, nan_policy, "data", s.off)
     if ends is not None:
         along = axis_of(data, axis, dim)
         lo, hi = (np.moveaxis(end, along, -1).reshape(-1) for end in ends)
-        series = series._replace(x=lo, hi=hi)
-    with bar(progress, math.prod(series.shape), "distributions.fit_many") as shown:
-        return _by_method(method, series, plan, (weights, fixed, truncated, zeros), where, workers, shown)
+        s = s._replace(x=lo, hi=hi)
+    with bar(progress, math.prod(s.shape), "distributions.fit_many") as shown:
+        return _by_method(method, s, plan, (weights, fixed, truncated, zeros), where, workers, shown)
 
 
 class _WeightedFits:
@@ -1466,6 +1571,8 @@ class _WeightedFits:
         Those of them that are an end of the support, where the likelihood jumps.
     lower, upper : float
         Ends of the support, as far as no free parameter moves them.
+    admitted : Admitted
+        The values that the fits take.
     """
 
     def __init__(self, family, fixed):
@@ -1485,6 +1592,7 @@ class _WeightedFits:
             self.positive = tuple(name in self.cls._positive for name in self.free)
             if self._plan.by_likelihood and likelihood.settles:
                 self.settled = likelihood.settled(self._plan.values[-4:-2])
+        self.admitted = self.cls._admitted(self.fixed) if self._plan is None else self._plan.admitted
 
     def __call__(self, x, weights, workers):
         """Parameters by name for every row of `weights` (S, n), and whether they are there."""
@@ -1512,31 +1620,32 @@ Distribution.fit = classmethod(hands_on(fit_many)(Distribution.fit.__func__))  #
 Distribution._weighted_fits = _WeightedFits
 
 
-def _tell(status, messages=None):
+def _tell(found):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
-    failed = ~_CONVERGED[np.asarray(status)]
-    if not (failed & (status == Status.NONE_LEFT)).all():
-        failed &= status != Status.NONE_LEFT
-    _warn_of(failed, _MEANINGS[np.asarray(status)] if messages is None else messages)
+    failed = ~found.converged
+    if not (failed & (found.status == Status.NONE_LEFT)).all():
+        failed &= found.status != Status.NONE_LEFT
+    _warn_of(failed, found.message)
 
 
-def _warn_of(failed, messages):
-    """Warn of fits that failed, with the reason of the first."""
+def _warn_of(failed, message):
+    """Warn of fits that failed, with the reason of the first, which `message` says by its index."""
     if failed.any():
         count = "the fit ended" if failed.size == 1 else f"{failed.sum()} of {failed.size} fits ended"
         first = ", the first" if failed.size > 1 else ""
-        warn(f"{count} without a maximum{first}: {messages[failed].flat[0]}", ConvergenceWarning)
+        index = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(failed)))
+        warn(f"{count} without a maximum{first}: {message(index if failed.ndim else ())}", ConvergenceWarning)
 
 
 def _stable(cls, x, *, axis=None, dim=None, **options):
     """The same by the fits of stable distributions."""
-    axis = axis_of(x, axis, dim, "x")
-    data = np.moveaxis(floats(x, "x"), axis, -1)
+    axis = axis_of(x, refuse_frame(x, axis, "x"), dim, "x")
+    data = np.moveaxis(doubles(x, "x", "stable"), axis, -1)
     param = options.get("param", "S0")
     if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
-    _warn_of(~np.asarray(found.converged), np.asarray(found.message))
+    _warn_of(~np.asarray(found.converged), np.asarray(found.message).__getitem__)
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 
 

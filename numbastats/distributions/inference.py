@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import functools
 import math
-import statistics
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
@@ -14,13 +13,14 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import choice, is_integer, is_lazy
+from numbastats._core.checks import checked_level, choice, is_integer, is_lazy
+from numbastats._core.data import NanPolicy
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
-from numbastats._core.results import Around, Batch, BatchOfFits, Result, Table
+from numbastats._core.results import Around, Batch, BatchOfFits, Result, Table, half_width
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
 from numbastats.distributions.fitting import (
@@ -31,6 +31,7 @@ from numbastats.distributions.fitting import (
     fit,
     fit_many,
     is_ragged,
+    one_series,
     series_of,
 )
 from numbastats.distributions.names import Name
@@ -93,8 +94,8 @@ class Estimate(Result):
         return f"method {self.method!r}, level {self.level:g}, {self.message}"
 
     def summary(self) -> Table:
-        """One row: "value", "se", "lower", "upper"."""
-        return Table({name: np.array([getattr(self, name)]) for name in ("value", "se", "lower", "upper")})
+        """One row: "value", "se", "lower", "upper", "level"."""
+        return Table({name: np.array([getattr(self, name)]) for name in ("value", "se", "lower", "upper")}, level=self.level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -164,7 +165,10 @@ class Estimates(Batch):
             "se", "lower", "upper", "status" and "message".
         """
         columns = {name: self._named(name).ravel() for name in self._names}
-        return self._table(columns | {"status": self.status.ravel(), "message": self.messages.ravel()})
+        return self._table(
+            columns | {"status": self.status.ravel(), "message": self.messages.ravel()},
+            functools.partial(Table, level=self.level),
+        )
 
 
 class _Chart(NamedTuple):
@@ -190,7 +194,9 @@ class _Chart(NamedTuple):
         return {name: np.where(inside, v, math.nan).ravel() for name, v in params.items()}
 
     def of(self, function, careful=False):
-        """A function of distributions as one of coordinates of shape (B, q), with values (B,), of n > 1 fits (B n,)."""
+        """A function of distributions, or a parameter, at coordinates of shape (B, q): values (B,), of n fits (B n,)."""
+        if isinstance(function, str):
+            return lambda u: self.at(u)[function]
         return lambda u: self.values(function, self.at(u), careful)
 
     def values(self, function, params, careful=False):
@@ -242,12 +248,19 @@ def _chart(found, method):
 def _gradient(function, u):
     """Derivatives at coordinates u by central differences of fourth order; `function` is of arrays of shape (B, q).
 
-    Of shape (q,), for a function with n values for each row of coordinates (q, n).
+    Of shape (q,), for a function with n values for each row of coordinates (q, n). Where the function ends within a step, as a
+    moment where it no longer exists, the steps are smaller ones.
     """
-    steps = np.eye(u.size) * _STEP
-    moves = np.concatenate([u + k * steps for k in (1.0, -1.0, 2.0, -2.0)])
-    near, below, far, farther = function(moves).reshape(4, u.size, -1)
-    slopes = (8.0 * (near - below) - (far - farther)) / (12.0 * _STEP)
+    slopes = np.full((u.size, 1), math.nan)
+    for step in (_STEP, _STEP / 16.0, _STEP / 256.0):
+        steps = np.eye(u.size) * step
+        moves = np.concatenate([u + k * steps for k in (1.0, -1.0, 2.0, -2.0)])
+        with np.errstate(invalid="ignore"):
+            near, below, far, farther = function(moves).reshape(4, u.size, -1)
+            found = (8.0 * (near - below) - (far - farther)) / (12.0 * step)
+        slopes = np.where(np.isfinite(slopes).all(axis=0), slopes, found)
+        if np.isfinite(slopes).all():
+            break
     return slopes[:, 0] if slopes.shape[1] == 1 else slopes
 
 
@@ -260,6 +273,13 @@ def _number(function, distribution):
             "once for each of several numbers"
         )
     return float(value)
+
+
+def _at_estimate(found, function):
+    """The function of the fitted distribution, or the parameter of that name."""
+    if isinstance(function, str):
+        return (found.limit_params or found.params)[function]
+    return _number(function, found.distribution)
 
 
 def _values(function, batch, one_of, careful=False):
@@ -326,15 +346,18 @@ def _delta(found, function, level):
         raise ValueError(
             f"the function, {value:.6g} at the estimate, has no finite derivatives there: {slope}; use method='bootstrap'"
         )
-    width = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level) * se
+    width = half_width(level) * se
     return Estimate(value, se, value - width, value + width, level, "delta", None, "ok")
 
 
 def _bootstrap(found, function, level, count, rng, workers):
     _check_count(count)
-    value, parts = _number(function, found.distribution), []
+    value, parts = _at_estimate(found, function), []
     for _, again in _resamples(found, count, rng, workers):
-        values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
+        if isinstance(function, str):
+            values = again[function]
+        else:
+            values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
         parts.append(np.where(again.converged, values, math.nan))
     samples = np.concatenate(parts)
     used = samples[~np.isnan(samples)]
@@ -345,9 +368,13 @@ def _bootstrap(found, function, level, count, rng, workers):
     if used.size < 2:
         raise ValueError(f"the bootstrap has no interval: {message}")
     with np.errstate(invalid="ignore"):  # of infinite values, which have no standard deviation
-        lower, upper = np.quantile(used, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        places = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
+        between = np.quantile(used, places)
+        lower, upper = np.where(np.isnan(between), np.quantile(used, places, method="higher"), between)  # of two infinite ones
         se = float(used.std(ddof=1))
-    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message)
+    if infinite := int(np.isinf(used).sum()):
+        message = f"{message}; the function is infinite in {infinite} of {count} samples, which leaves no standard error"
+    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message.removeprefix("ok; "))
 
 
 def _profile(found, function, level, x):
@@ -357,7 +384,7 @@ def _profile(found, function, level, x):
     if x is None:
         raise ValueError('method="profile" needs the data of the fit: pass x=')
     chart = _chart(found, "profile")
-    data = np.ravel(series_of(x, None, None, 1, name="x").x)
+    data = one_series(x, "one(i) of the fits")
     data = data[~np.isnan(data) & ~((data == 0.0) & (found.zeros > 0.0))]
 
     def loglik(u):
@@ -373,7 +400,7 @@ def _profile(found, function, level, x):
                 f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; data "
                 "with weights have no profile here"
             )
-        value, limit = _number(function, found.distribution), statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
+        value, limit = _at_estimate(found, function), half_width(level)
         of = chart.of(function)
         slope = _gradient(of, origin[0])
         size = float(np.linalg.norm(slope))
@@ -387,6 +414,9 @@ def _profile(found, function, level, x):
         }
         for sign, side in ((-1.0, "lower"), (1.0, "upper")):
             u, reach, crossed = 0.8 * sign * limit * slope / size, 1.25 * limit, False
+            if math.isinf(there := float(of(u[None])[0])) and room["fun"](u) > 0.0:  # as a mean that likely parameters have not
+                ends.append(there)
+                continue
             while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
                 answer = minimize(
                     lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
@@ -408,16 +438,40 @@ def _profile(found, function, level, x):
     return Estimate(value, math.nan, ends[0], ends[1], level, "profile", None, message)
 
 
+def _row(found, name, level, method):
+    """The estimate that the table of the fit has of a parameter, and its name without that of a limit."""
+    table = found.summary(level)
+    names = table["parameter"].tolist()
+    if name not in names:
+        raise TypeError(
+            f"function={name!r} is no parameter of the fit: pass one of {', '.join(map(repr, names))}, or pass a function of a "
+            "distribution, as lambda d: d.ppf(0.01)"
+        )
+    ends = (float(table[column][names.index(name)]) for column in ("estimate", "se", "lower", "upper"))
+    row = Estimate(*ends, level, "delta", None, "ok")
+    if row.se == 0.0:
+        raise ValueError(f"{name} was fixed: it has no interval")
+    own = name.removeprefix(f"{found.limit} ")
+    if method == "delta" and not math.isfinite(row.se):
+        raise ValueError(f"{name} has no standard error: {found.message}; use 'bootstrap'")
+    there = own in found.params and not found.limit or method == "profile" and own != name
+    if method != "delta" and not there:
+        raise ValueError(f"method={method!r} does not know {name!r} of this fit by its name: pass a function of its distribution")
+    return row, own
+
+
 def _check_estimate(function, level):
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level!r} is not between 0 and 1; use 0.95 for 95 %")
-    if not callable(function):
-        raise TypeError(f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01)")
+    """The level."""
+    if not (isinstance(function, str) or callable(function)):
+        raise TypeError(
+            f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01), or a parameter's name"
+        )
+    return checked_level(level)
 
 
 def estimated(
     found: DistributionFit,
-    function: Callable[[Any], Any],
+    function: Callable[[Any], Any] | str,
     method: str,
     *,
     level: float,
@@ -428,7 +482,7 @@ def estimated(
 ) -> Estimate:
     """`DistributionFit.estimate`."""
     choice("method", method, ("delta", "bootstrap", "profile"))
-    _check_estimate(function, level)
+    level = _check_estimate(function, level)
     if not found.converged:
         raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
     if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
@@ -438,13 +492,14 @@ def estimated(
             f"method={method!r} takes complete values, but those of this fit were censored or truncated, which its errors would "
             'leave out; use "delta"'
         )
+    row, function = _row(found, function, level, method) if isinstance(function, str) else (None, function)
     if method == "delta":
-        made = _delta(found, function, level)
+        made = row or _delta(found, function, level)
     elif method == "profile":
         made = _profile(found, function, level, x)
     else:
         made = _bootstrap(found, function, level, count, rng, workers)
-    if found.zeros > 0.0:
+    if found.zeros > 0.0 and function != "zeros":
         made = dataclasses.replace(made, message=f"{made.message}, of the distribution without the share of zeros")
     return made
 
@@ -513,11 +568,11 @@ def estimates(
     if method == "profile":
         raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
     choice("method", method, ("delta", "bootstrap"))
-    _check_estimate(function, level)
+    level = _check_estimate(function, level)
     converged = np.ravel(batch.converged)
     if method == "delta":
         value, se, said = _deltas(batch, function)
-        width = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level) * se
+        width = half_width(level) * se
         lower, upper = value - width, value + width
         zeros = np.ravel(getattr(batch, "zeros", 0.0)) > 0.0
         said = np.where(zeros & (said == "ok"), "ok, of the distribution without the share of zeros", said)
@@ -583,7 +638,9 @@ class Comparison(Result):
     def _headline(self) -> str:
         failed = [f"{f.family}: {f.message}" for f in self.fits.values() if not f.converged]
         out = [f"left out, as their support does not hold the values: {', '.join(self.left_out)}"] if self.left_out else []
-        return "\n  ".join([f"{len(self.fits)} families by {self.criterion}", *out, *failed])
+        missing = next(iter(self.fits.values())).n_missing
+        title = f"{len(self.fits)} families by {self.criterion}" + (f", {missing} missing" if missing else "")
+        return "\n  ".join([title, *out, *failed])
 
     def summary(self) -> Table:
         """A row for each family, best first.
@@ -750,7 +807,7 @@ def compare_many(
     families, criterion
         As in `compare`; "all" leaves out the families whose support holds none of the series.
     **options
-        Of `fit_many`: axis, by, dim, weights, device, workers, progress.
+        Of `fit_many`: axis, by, dim, weights, nan_policy, device, workers, progress.
 
     Returns
     -------
@@ -795,13 +852,14 @@ def compare(
     families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
     *,
     criterion: Literal["bic", "aic"] = "bic",
+    nan_policy: NanPolicy = "omit",
 ) -> Comparison:
     """Fit several families to the same values, and order them by a criterion.
 
     Parameters
     ----------
     x : array_like of shape (n,)
-        NaN is missing.
+        In any of the forms of :doc:`/data`.
     families : "all", "counts" or sequence of str
         Of `fit`. "all" are the continuous ones whose support holds the values; the others are listed in ``left_out``. The
         truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
@@ -809,6 +867,8 @@ def compare(
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.
+    nan_policy : {"omit", "raise"}
+        As in `fit`.
 
     Returns
     -------
@@ -834,11 +894,10 @@ def compare(
     """
     choice("criterion", criterion, ("bic", "aic"))
     names = _families(families)
-    if np.ndim(x) != 1:
-        raise ValueError(f"x has shape {np.shape(x)}; compare takes one series, compare_many many")
+    x = one_series(x, "compare_many(x, axis=...)", class_of(names[0]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
-        found = [fit(x, name) for name in names]
+        found = [fit(x, name, nan_policy=nan_policy) for name in names]
     left_out = tuple(f.family for f in found if f.status == Status.OUTSIDE) if isinstance(families, str) else ()
     kept = [f for f in found if f.family not in left_out]
     if not kept:
@@ -847,8 +906,7 @@ def compare(
     at_limit = {f.family: bool(_is_another(f, by_name)) for f in kept}
     first = {f.family: getattr(by_name[f.limit] if at_limit[f.family] else f, criterion) for f in kept}
     kept.sort(key=lambda f: (first[f.family], at_limit[f.family]))
-    values = series_of(x, None, None, 1, name="x").x
-    values = np.sort(values[~np.isnan(values)])
+    values = np.sort(x[~np.isnan(x)])
     ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
     return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out)
 
@@ -899,6 +957,7 @@ def goodness(
     statistic: Statistic = "ad",
     *,
     fixed: dict[str, float] | None = None,
+    nan_policy: NanPolicy = "omit",
     count: int = 999,
     rng: Any = None,
     workers: Any = None,
@@ -911,13 +970,15 @@ def goodness(
     Parameters
     ----------
     x : array_like of shape (n,)
-        NaN is missing.
+        In any of the forms of :doc:`/data`.
     family : str or class
         Of `fit`.
     statistic : {"ad", "ks", "cvm"}
         Of Anderson and Darling, A^2, which weighs the tails most; of Kolmogorov and Smirnov, D; of Cramer and von Mises, W^2.
     fixed : dict, optional
         Values of parameters that are not estimated, by name.
+    nan_policy : {"omit", "raise"}
+        As in `fit`.
     count : int
         Number of simulated data sets, at least 19; the least p-value is 1/(count + 1).
     rng
@@ -959,10 +1020,11 @@ def goodness(
         raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
     if isinstance(x, Mapping) or hasattr(x, "ngroups") or is_ragged(x) or (np.ndim(x) > 1 and np.shape(x)[-1] > 1):
         raise ValueError("x are many series, or have several columns; goodness takes one series, goodness_many many")
-    found = fit(x, family, fixed=fixed)
+    x = one_series(x, "goodness_many(x, family, axis=...)", class_of(family))
+    found = fit(x, family, fixed=fixed, nan_policy=nan_policy)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
-    return _tested(found, series_of(x, None, None, 1, name="x").x, statistic, count, rng, workers)
+    return _tested(found, x, statistic, count, rng, workers)
 
 
 def _tested(found, values, statistic, count, rng, workers):

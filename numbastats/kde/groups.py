@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbastats._core.groups import missing
-from numbastats._core.kinds import rows_alike, to_host
+from numbastats._core.data import floats, is_missing, labels_of
+from numbastats._core.kinds import rows_alike
 
 __all__ = ["OF_MATRIX", "Group", "fitted", "split"]
 
@@ -51,11 +51,11 @@ def split(samples, by, weights=None, name="by"):
     else:
         rows_alike(samples, by, ("samples", name))
         given = [by]
-    labels = [np.asarray(to_host(v, name)) for v in given]
+    labels = [labels_of(v, name) for v in given]
     n = len(samples)
     if any(v.shape != (n,) for v in labels):
         raise ValueError(f"{name} has shape {np.shape(labels[0])}; pass one label for each of the {n} samples")
-    if any(missing(v).any() for v in labels):
+    if any(is_missing(v).any() for v in labels):
         raise ValueError(f"{name} has missing labels; drop these samples, or give them a label")
     order = _order(given[0])
     keys = labels[0].tolist() if len(labels) == 1 else list(zip(*(v.tolist() for v in labels), strict=True))
@@ -64,7 +64,7 @@ def split(samples, by, weights=None, name="by"):
         raise ValueError(f"there are no samples ({n} labels); pass at least one")
     number = {key: i for i, key in enumerate(found)}
     which = np.fromiter((number[key] for key in keys), np.int64, n)
-    groups = {}
+    groups, values = {}, None if hasattr(samples, "columns") or hasattr(samples, "iloc") else floats(samples, "samples")
     for i, key in enumerate(found):
         places = np.flatnonzero(which == i)
         if hasattr(samples, "iloc"):
@@ -72,7 +72,7 @@ def split(samples, by, weights=None, name="by"):
         elif hasattr(samples, "columns"):
             part = samples[places]
         else:
-            part = np.asarray(to_host(samples, "samples"))[places]
+            part = values[places]
         groups[key] = Group(part, None if weights is None else weights[places], places)
     return groups
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from numbastats._core.information import carried, inverse, placed, standard_errors
 from numbastats._core.parallel import mapped
 from numbastats._core.random import normalise_rng
+from numbastats._core.refusals import Admitted, refusals
 from numbastats._core.status import CONVERGED, Status
 from numbastats.distributions import Distribution
 from numbastats.mixture.arguments import ADMISSIBLE, CHAIN, SHORT, fit_options, in_words, numbers_of_components, threads_or_pool
@@ -688,9 +689,12 @@ class Job(NamedTuple):
             f"{wrong.sum()} weights are negative, NaN or infinite, the first at index {wrong.argmax()}; weights must be >= 0",
         )
         keep = ~np.isnan(x) & (w != 0.0)
+        if not refused:
+            design = design_of(self.family, candidates[0], x[keep & np.isfinite(x)], self.o.equal, self.o.fixed_weights)
+            refused = _not_admitted(np.where(keep, x, math.nan), design)
         order = np.argsort(x[keep], kind="stable")
-        dropped, x, w = x.size - order.size, x[keep][order], w[keep][order]
-        found, _ = _by_number(x, w, dropped, self, candidates, index, refused)
+        gone = dict(n_dropped=x.size - order.size, n_missing=int(np.isnan(x).sum()))
+        found, _ = _by_number(x[keep][order], w[keep][order], gone, self, candidates, index, refused)
         return found
 
 
@@ -728,7 +732,7 @@ def fit_sets(values, n_components, family, options, first, stops):
         if pool is not None:
             results.close()
     for _, those, x, _ in items[len(found) :]:
-        head = dict(family=family, n_used=x.size, n_dropped=0, n_starts=0)
+        head = dict(family=family, n_used=x.size, n_dropped=0, n_missing=0, n_starts=0)
         design = [design_of(family, K, x[np.isfinite(x)], o.equal, o.fixed_weights) for K in those]
         found.append(
             [_nothing(Status.STOPPED, Status.STOPPED.meaning, one, head | {"n_components": len(one.parts)}) for one in design]
@@ -750,19 +754,25 @@ def chosen(fits, criterion):
     return dataclasses.replace(one, selection=table, message="; ".join(filter(None, (one.message, text)))), doubtful
 
 
-def _refusal(x, design):
+def _not_admitted(x, design):
+    """Status and message of values that are infinite, or that no component takes, None for others."""
+    parts = [part.admitted for part in design.parts]
+    lower, upper = min(part.lower for part in parts), max(part.upper for part in parts)
+    names, whole = " or ".join(dict.fromkeys(part.family for part in parts)), all(part.whole for part in parts)
+    closed = any(part.closed for part in parts)
+    found = refusals(Admitted(names, lower, upper, closed, whole), np.zeros(1, np.int64), x, np.array([0, x.size]))
+    words = x.size and found.words(0)
+    return (Status.NOT_FINITE if found.infinite[0] else Status.OUTSIDE, words) if words else None
+
+
+def _refusal(x, dropped, design):
     """Status and message of data that cannot be fitted, None for others."""
+    if not x.size + dropped:
+        return Status.NONE_LEFT, "no values"
     if not x.size:
         return Status.NONE_LEFT, Status.NONE_LEFT.meaning
-    if not np.isfinite(x).all():
-        return Status.NOT_FINITE, f"{np.sum(np.isinf(x))} values are infinite; remove or replace them"
     if not 1e-140 < max(-x[0], x[-1]) < 1e140:
         return Status.NOT_FINITE, "values beyond 1e140, or all within 1e-140, whose squares are no doubles: divide them by a unit"
-    parts = design.parts
-    outside = np.all([(x < part.lower) | (x > part.upper) for part in parts], axis=0)
-    names = " or ".join(dict.fromkeys(part.cls.family for part in parts))
-    if outside.any():
-        return Status.OUTSIDE, f"{outside.sum()} values, the first {x[outside][0]:g}, are outside the support of {names}"
     if np.unique(x).size <= design.free:
         return Status.TOO_FEW, Status.TOO_FEW.meaning
     return None
@@ -776,7 +786,7 @@ class Fewer(NamedTuple):
     floor: float  # log-likelihood that those of status 0 reach
 
 
-def _by_number(x, w, dropped, job, candidates, index, refused=None):
+def _by_number(x, w, gone, job, candidates, index, refused=None):
     """The fits with each number of components, and what the last one leaves.
 
     Where fewer components are a case of more they are fitted first, whatever was asked for.
@@ -785,18 +795,18 @@ def _by_number(x, w, dropped, job, candidates, index, refused=None):
     alone = isinstance(job.family, list) or names_each(job.family) or o.fixed_weights is not None or names_weights(o.equal)
     last = 0 if alone else max((K for K in candidates if K <= CHAIN), default=0)
     for K in sorted({*candidates, *range(1, last)}):
-        found[K], after = _fitted(x, w, dropped, job, K, index, fewer, refused)
+        found[K], after = _fitted(x, w, gone, job, K, index, fewer, refused)
         fewer = after._replace(floor=-math.inf if alone else max(fewer.floor, after.floor))
     return [found[K] for K in candidates], fewer
 
 
-def _fitted(x, w, dropped, job, K, index, fewer, refused):
+def _fitted(x, w, gone, job, K, index, fewer, refused):
     """The fit of one number of components, and what it leaves to one of one more."""
     o, found, rng = job.o, x[np.isfinite(x)], np.random.default_rng([job.key, K, index])
     design = design_of(job.family, K, found, o.equal, o.fixed_weights)
-    refused = refused or _refusal(x, design)
+    refused = refused or _refusal(x, gone["n_dropped"], design)
     count = 1 if K == 1 else o.n_init or _STARTS * (1 if design.weights is None else 4)
-    head = dict(family=job.family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
+    head = dict(family=job.family, n_used=x.size, n_components=K, n_starts=count, **gone)
     if refused:
         return _nothing(*refused, design, head), Fewer([], [], -math.inf)
     model = Model(design, x, w, o.workers)
@@ -804,7 +814,7 @@ def _fitted(x, w, dropped, job, K, index, fewer, refused):
     begun, lost = starts(design, x, w, o.workers, count, rng, given[:2])
     head |= {"n_starts": count + len(given[:2])}
     if o.fixed_weights is not None and _exchanges(design):
-        free = _by_number(x, w, dropped, Job(job.family, o._replace(fixed_weights=None), job.key), (K,), index)[1]
+        free = _by_number(x, w, gone, Job(job.family, o._replace(fixed_weights=None), job.key), (K,), index)[1]
         assigned = [one for state in free.states for one in _assignments(design, state)]
         more, more_lost = _weighed(model, assigned) if assigned else ([], 0)
         begun, lost = begun + more, lost + more_lost

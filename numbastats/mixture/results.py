@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.information import standard_errors
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.options import Device
-from numbastats._core.results import Around, BatchOfFits, Result, Table, dataset
+from numbastats._core.results import Around, BatchOfFits, OptionalIntervals, Result, Table, dataset, with_intervals
 from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Seed, in_words
@@ -97,6 +98,19 @@ def limits_in_words(limits):
     return f"; at a limit of its family: {said}" if said else ""
 
 
+def _errors_of(columns, errors):
+    """Columns of standard errors, and estimates with their errors by name, as `with_intervals` takes them."""
+    errors = {"weight" if name == "weights" else name: error for name, error in errors.items()}
+    known = {name: (columns[name], error) for name, error in errors.items()}
+    return {f"se_{name}": error for name, error in errors.items()}, known
+
+
+def _with_errors(columns, errors, level):
+    """A table of components with the standard errors by name, and for a level with the ends of intervals."""
+    found, known = _errors_of(columns, errors)
+    return with_intervals(columns | found, known, level)
+
+
 class _Sets(BatchOfFits):
     """What batches of fits of both kinds have."""
 
@@ -118,28 +132,44 @@ class _Sets(BatchOfFits):
 
     def _headline(self) -> str:
         batch: Any = self
-        return f"family {batch.family!r}, {len(batch)} data sets, {np.sum(batch.status == 0)} with a certified local maximum"
+        missing = f", {batch.n_missing.sum()} missing" if batch.n_missing.any() else ""
+        certified = f"{np.sum(batch.status == 0)} with a certified local maximum"
+        return f"family {batch.family!r}, {len(batch)} data sets, {certified}{missing}"
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each component of each data set.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1; the fits must have standard errors.
 
         Returns
         -------
         Table
             A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
             keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
-            row of NaN.
+            row of NaN. For a level also ``"se_"``, ``"lower_"`` and ``"upper_"`` with "weight" and the names of parameters, and
+            "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of fits without standard errors.
         """
         batch: Any = self
         there = np.arange(batch.weights.shape[1]) < np.maximum(batch.n_components, 1)[:, None]
         sets, component = np.nonzero(there)
         columns = {"component": component, "weight": batch.weights[there]}
         columns |= {name: values[there] for name, values in batch.parameters.items()}
-        return self._by_set(sets, columns | {"loglik": batch.loglik[sets], "status": batch.status[sets]})
+        columns |= {"loglik": batch.loglik[sets], "status": batch.status[sets]}
+        errors, known = _errors_of(columns, {} if level is None else {name: error[there] for name, error in batch.se.items()})
+        return self._by_set(sets, columns | errors, functools.partial(with_intervals, known=known, level=level))
 
-    def _by_set(self, sets, columns):
+    def _by_set(self, sets, columns, make=Table):
         """A table whose rows are of these data sets: their keys or numbers come first."""
-        return self._table(({"data_set": sets} if self.keys is None else {}) | columns, "data_set", sets)
+        return self._table(({"data_set": sets} if self.keys is None else {}) | columns, make, "data_set", sets)
 
     @property
     def selection(self) -> Table:
@@ -194,6 +224,7 @@ class _Pickled:
         vars(self).update({n: _renumbered(n, v) if old else v for n, v in state.items() if n != "_statuses"})
 
 
+@names_ours
 class MixtureDistribution(_Pickled):
     """The fitted mixture as a distribution."""
 
@@ -412,6 +443,7 @@ class MixtureDistribution(_Pickled):
         raise NotImplementedError
 
 
+@names_ours
 class _Classified:
     """What a fit says of the components that values come from."""
 
@@ -459,7 +491,7 @@ class _Classified:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class _Fit(Result):
+class _Fit(OptionalIntervals):
     """What fits of both kinds have."""
 
     @property
@@ -478,6 +510,7 @@ class _Fit(Result):
     aic: float
     n_used: int
     n_dropped: int
+    n_missing: int
     n_components: int
     hits: int
     runner_up: float
@@ -488,6 +521,9 @@ class _Fit(Result):
     se: dict
     decrement: float
     min_eig: float
+
+    def _counts(self) -> str:
+        return f"{self.n_used} values" + (f", {self.n_missing} missing" if self.n_missing else "")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -514,8 +550,8 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
         A `numbastats.Status`.
     message : str
     bic, aic : float
-    n_used, n_dropped, n_components : int
-        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    n_used, n_dropped, n_missing, n_components : int
+        Observations that the fit rests on; those left out, being missing or of weight 0; those that are missing; components.
     hits : int
         Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; 8 and 10 of fewer than
         512 distinct values; more where all collapse) and counts those that agreed with one of them after the short run, the other
@@ -624,19 +660,31 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
 
     def _headline(self) -> str:
         return (
-            f"family {self.family!r}, {self.n_components} components, {self.n_used} values, log-likelihood {self.loglik:.8g}, "
+            f"family {self.family!r}, {self.n_components} components, {self._counts()}, log-likelihood {self.loglik:.8g}, "
             f"BIC {self.bic:.8g}, {self.message}"
         )
 
-    def summary(self) -> Table:
-        """The components as a table: weight, parameters, means of x, and standard errors where the fit has them.
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table: weight, parameters, means of x, and errors where the fit has them.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of the intervals, between 0 and 1; by default 0.95 where the fit has standard errors (``se=True``).
 
         Returns
         -------
         Table
             A dict of columns that prints as a table, with a row for each component, in the order of the fit: "weight", the names
-            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters,
+            then so with ``"lower_"`` and ``"upper_"``, and "level", which prints in the headings of these.
             `to_frame` gives it as a data frame.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
 
         Examples
         --------
@@ -649,8 +697,7 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
         columns = {"weight": self.weights} | self.parameters
         columns["mean_of_x"], variances = family.moments(self.centres, self.params)
         columns["sd_of_x"] = np.sqrt(variances)
-        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        return Table(columns)
+        return _with_errors(columns, self.se, 0.95 if level is None and self.se else level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -673,8 +720,8 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         A `numbastats.Status`.
     message : str
     bic, aic, icl : float
-    n_used, n_dropped, n_components : int
-        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    n_used, n_dropped, n_missing, n_components : int
+        Observations that the fit rests on; those left out, being missing or of weight 0; those that are missing; components.
     n_free : int
         Free parameters, of which the criteria know: ends of uniform noise that are those of the data do not count.
     hits, n_climbed, n_starts, n_singular : int
@@ -764,16 +811,28 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
 
     def _headline(self) -> str:
         names = ", ".join(d.family for d in self.components)
-        return f"components {names}; {self.n_used} values, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
+        return f"components {names}; {self._counts()}, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
 
-    def summary(self) -> Table:
-        """The components as a table: weight, family, parameters, means of x, and standard errors where the fit has them.
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table: weight, family, parameters, means of x, and errors where the fit has them.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of the intervals, between 0 and 1; by default 0.95 where the fit has standard errors (``se=True``).
 
         Returns
         -------
         Table
             A dict of columns that prints as a table, with a row for each component: "weight", "family", the names of
-            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters,
+            then so with ``"lower_"`` and ``"upper_"``, and "level", which prints in the headings of these.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
         """
         columns = {
             "weight": self.weights[: len(self.components)],
@@ -782,8 +841,7 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         columns |= self.parameters
         columns["mean_of_x"] = self.component_means()
         columns["sd_of_x"] = np.array([d.std() for d in self.components], np.float64)
-        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        return Table(columns)
+        return _with_errors(columns, self.se, 0.95 if level is None and self.se else level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -866,7 +924,15 @@ class ComponentsBatch(_Sets):
     @property
     def parameters(self) -> dict[str, NDArray]:
         """Parameters (D, K) of the components by their names, NaN for those that a component does not have."""
-        found = [fit.parameters for fit in self.fits]
+        return self._named("parameters")
+
+    @property
+    def se(self) -> dict[str, NDArray]:
+        """Standard errors (D, K) of "weights" and parameters by name, NaN where a fit has none; empty where none has any."""
+        return self._named("se")
+
+    def _named(self, attribute: str) -> dict[str, NDArray]:
+        found = [getattr(fit, attribute) for fit in self.fits]
         names = dict.fromkeys(name for one in found for name in one)
         return {
             name: self._wide(
@@ -941,6 +1007,7 @@ class MixtureBatch(_Pickled, _Sets, _Components):
     aic: NDArray
     n_used: NDArray
     n_dropped: NDArray
+    n_missing: NDArray
     n_components: NDArray
     hits: NDArray
     runner_up: NDArray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any, ClassVar, Literal, Unpack
 
@@ -11,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
 from numbastats._core.checks import choice
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.options import hands_on
-from numbastats._core.results import Around, BatchOfFits, Result, Table, dataset, estimates
+from numbastats._core.results import Around, BatchOfFits, Intervals, Table, dataset, estimates, with_intervals
 from numbastats.random import Options, Size
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
@@ -22,6 +24,7 @@ from numbastats.stable.arguments import NAMES, LogOptions, Param, PassOptions, P
 __all__ = ["Stable", "StableFit", "StableFits"]
 
 
+@names_ours
 @dataclasses.dataclass(frozen=True)
 class Stable:
     """The stable distribution of four parameters.
@@ -240,7 +243,7 @@ class Stable:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class StableFit(Result):
+class StableFit(Intervals):
     """Result of a fit; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -266,6 +269,8 @@ class StableFit(Result):
         Number of values.
     n_free : int
         Number of parameters that were not fixed.
+    n_missing : int
+        Number of values that were missing, and left out.
     aic, bic : float
         Criteria of `loglik`, `n_free` and `n_obs`, to be compared with those of other families. They are meant for method "ml":
         the others do not maximise the likelihood.
@@ -285,6 +290,7 @@ class StableFit(Result):
     n_obs: float
     n_free: int
     n_values: int = 0
+    n_missing: int = 0
 
     @property
     def aic(self) -> float:
@@ -304,17 +310,30 @@ class StableFit(Result):
 
     def _headline(self) -> str:
         likelihood = f"log-likelihood {self.loglik:.8g}, " if np.isfinite(self.loglik) else ""
-        return f'method "{self.method}", {self.param}, {likelihood}{self.message}'
+        missing = f"{self.n_missing} missing, " if self.n_missing else ""
+        return f'method "{self.method}", {self.param}, {missing}{likelihood}{self.message}'
 
-    def summary(self) -> Table:
-        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
+        """Estimates, standard errors and confidence intervals (at 95 % 1.96 standard errors on either side).
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the intervals, between 0 and 1.
 
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper", "level" that prints as a table, with the level
+            in the headings.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
-        return estimates(NAMES, self.params, self.se)
+        return estimates(NAMES, self.params, self.se, level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -342,7 +361,8 @@ class StableFits(BatchOfFits):
     n_free: NDArray[np.int64]
     keys: Keys | None = None
     _of: ClassVar[Any]  # the class of `numbastats.distributions`, which sets it
-    n_values: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.empty(0, np.int64))
+    n_values: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return self.params.shape[0]
@@ -371,24 +391,41 @@ class StableFits(BatchOfFits):
     def _item(self, i: int) -> StableFit:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
         one: dict[str, Any] = {n: v if isinstance(v, str) else v[i] for n, v in values.items()}
-        one |= {name: one[name].item() for name in ("loglik", "n_iter", "n_eval", "converged", "n_obs", "n_free", "n_values")}
+        numbers = ("loglik", "n_iter", "n_eval", "converged", "n_obs", "n_free", "n_values", "n_missing")
+        one |= {name: one[name].item() for name in numbers}
         return StableFit(**one)
 
     def _headline(self) -> str:
-        return f'{len(self)} data sets, method "{self.method}", {self.param}, {int(np.sum(self.converged))} converged'
+        missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
+        return f'{len(self)} data sets, method "{self.method}", {self.param}, {int(np.sum(self.converged))} converged{missing}'
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each data set.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1.
 
         Returns
         -------
         Table
             A dict of the columns "key" (where the data sets have keys; of grouped data their columns or dimensions), "alpha",
-            "beta", "loc", "scale", "se_alpha" ..., "loglik", "n_values" and "converged".
+            "beta", "loc", "scale", "se_alpha" ..., "loglik", "n_values", "converged", and where values are missing "n_missing";
+            for a level also "lower_alpha", "upper_alpha" ... and "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
         columns: dict[str, Any] = dict(zip(NAMES, self.params.T, strict=True))
         columns |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
-        return self._table(columns | {"loglik": self.loglik, "n_values": self.n_values, "converged": self.converged})
+        columns |= {"loglik": self.loglik, "n_values": self.n_values, "converged": self.converged}
+        columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
+        known = dict(zip(NAMES, zip(self.params.T, self.se.T, strict=True), strict=True))
+        return self._table(columns, functools.partial(with_intervals, known=known, level=level))
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats._core.groups import labelled_sets, missing
+from numbastats._core.data import is_missing
+from numbastats._core.groups import labelled_sets
 
 GENES = np.array(["b", "a", "c", "a", "b", "c"] * 20)
 RUNS = np.arange(120) % 2
@@ -214,8 +215,8 @@ def test_missing_labels_of_all_kinds():
         pandas.Series(["a", None], dtype="category"),
         pandas.Series([True, None], dtype="boolean"),
     ):
-        assert missing(labels).tolist() == [False, True], labels
-    assert missing(np.array(["a", "b"])).tolist() == missing(np.array([1, 2])).tolist() == [False, False]
+        assert is_missing(np.asarray(labels)).tolist() == [False, True], labels
+    assert is_missing(np.array(["a", "b"])).tolist() == is_missing(np.array([1, 2])).tolist() == [False, False]
     with pytest.raises(ValueError, match="missing labels"):
         ns.kde.KDE().fit_by([1.0, 2.0, 3.0, 4.0], np.array([1, 1, pandas.NA, 1], object))
     with pytest.raises(ValueError, match="missing labels"):

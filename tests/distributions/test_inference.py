@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -206,7 +207,9 @@ def test_fits_that_say_nothing():
     for bad, match in ((dict(level=1.0), "level=1.0"), (dict(method="jackknife"), "method='jackknife'")):
         with pytest.raises(ValueError, match=match):
             found.estimate(lambda d: d.mean(), **bad)
-    with pytest.raises(ValueError, match="nothing follows from a fit that did not converge: values outside"):
+    with pytest.raises(
+        ValueError, match="nothing follows from a fit that did not converge: .* of .* values (is|are) not above 0"
+    ):
         fit([-1.0, 2.0, 3.0], "gamma").estimate(lambda d: d.mean())
     with pytest.raises(ValueError, match=r"pass x="):
         found.estimate(lambda d: d.mean(), "profile")
@@ -275,7 +278,7 @@ def test_estimates_of_a_batch_are_those_of_its_fits():
                 assert one.message == want.message == "ok" and one.level == 0.9
     assert found.status.tolist() == fits.status.tolist() and found["se"] is found.se and len(found) == 12
     table = found.summary()
-    assert list(table) == ["value", "se", "lower", "upper", "status", "message"] and "10 of 12 with" in repr(found)
+    assert list(table) == ["value", "se", "lower", "upper", "status", "message", "level"] and "10 of 12 with" in repr(found)
 
 
 def test_estimates_keep_keys_and_shape():
@@ -347,7 +350,62 @@ def test_an_estimate_prints_as_a_table():
     _, found = normal()
     answer = found.estimate(lambda d: d.loc)
     assert repr(answer).startswith("Estimate: method 'delta', level 0.95, ok\n")
-    assert list(answer.summary()) == ["value", "se", "lower", "upper"] and "<table>" in answer._repr_html_()
+    assert list(answer.summary()) == ["value", "se", "lower", "upper", "level"] and "<table>" in answer._repr_html_()
+    narrow = found.estimate(lambda d: d.loc, level=0.5)
+    assert "lower 50 %" in repr(narrow) and "<th>upper 50 %</th>" in narrow._repr_html_()
+    assert narrow.to_frame("dict")["level"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize("method", ["delta", "profile", "bootstrap"])
+@pytest.mark.parametrize("name", ["shape", "scale"])
+def test_parameters_by_name(name, method):
+    """As by their functions; the ends by the delta method are those of the table."""
+    x, found = gamma()
+    options = dict(x=x, count=99, rng=1, level=0.9)
+    by_name, by_function = (found.estimate(one, method, **options) for one in (name, lambda d: getattr(d, name)))
+    for field in ("value", "se", "lower", "upper"):
+        assert getattr(by_name, field) == pytest.approx(getattr(by_function, field), rel=1e-6, nan_ok=True)
+    assert (by_name.method, by_name.level, by_name.message) == (method, 0.9, "ok")
+    if method == "delta":
+        table = found.summary(0.9)
+        row = table["parameter"].tolist().index(name)
+        assert (by_name.lower, by_name.upper) == (table["lower"][row], table["upper"][row])
+
+
+def test_profile_by_name_against_fits_with_the_parameter_fixed():
+    x = ns.distributions.GEV(0.1, loc=5.0, scale=2.0).rvs(150, rng=2)
+    found = fit(x, "gev")
+    answer = found.estimate("shape", "profile", x=x)
+    for end in (answer.lower, answer.upper):
+        held = fit(x, "gev", fixed={"shape": end})
+        assert 2.0 * (found.loglik - held.loglik) == pytest.approx(Z * Z, rel=1e-3)
+
+
+def test_rows_of_the_table_by_name():
+    x = np.linspace(-1.0, 1.0, 50)
+    light = fit(x, "student_t")
+    assert light.limit == "normal"
+    answer = light.estimate("normal scale", "profile", x=x)
+    assert answer.upper == pytest.approx(fit(x, "normal").estimate("scale", "profile", x=x).upper, rel=1e-6)
+    assert light.estimate("normal scale").se == light.limit_se["scale"]
+    for call, match in (
+        (lambda: light.estimate("df"), "df has no standard error"),
+        (lambda: light.estimate("loc", "profile", x=x), "by its name: pass a function"),
+        (lambda: light.estimate("normal loc", "bootstrap"), "by its name: pass a function"),
+        (lambda: fit(x, "student_t", fixed={"df": 4.0}).estimate("df"), "df was fixed"),
+        (lambda: fit(x, "student_t", fixed={"df": 4.0}).estimate("df", "profile", x=x), "df was fixed"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
+    with pytest.raises(TypeError, match="no parameter of the fit: pass one of 'loc', 'scale'"):
+        fit(x, "normal").estimate("sigma", "profile", x=x)
+    values, found = gamma()
+    wet = fit(np.r_[values, np.zeros(50)], "gamma", zeros="share")
+    share = wet.estimate("zeros")
+    assert share.se == wet.zeros_se and share.message == "ok" and "without the share" in wet.estimate("shape").message
+    assert wet.estimate("shape").lower == pytest.approx(found.estimate("shape").lower, rel=1e-9)
+    with pytest.raises(ValueError, match="by its name"):
+        wet.estimate("zeros", "profile", x=values)
 
 
 @pytest.mark.parametrize("method", ["delta", pytest.param("profile", marks=pytest.mark.slow), "bootstrap"])
@@ -435,7 +493,9 @@ def test_goodness_prints_and_refuses():
         goodness(x, "gamma", count=3)
     with (
         pytest.warns(ns.ConvergenceWarning),
-        pytest.raises(ValueError, match="no test of a fit that did not converge: values outside the support"),
+        pytest.raises(
+            ValueError, match="no test of a fit that did not converge: .* values are not above 0, the support of gamma"
+        ),
     ):
         goodness(-x, "gamma")
 
@@ -483,7 +543,9 @@ def test_failed_fits_come_last_with_their_reason():
     x = np.r_[np.random.default_rng(1).gamma(2.0, 1.0, 50), 0.0]
     table = compare(x, ["gamma", "normal", "lognormal"])
     assert list(table.fits) == ["normal", "gamma", "lognormal"] and table.best.family == "normal"
-    assert "gamma: values outside the support" in repr(table) and math.isnan(table.ad["gamma"])
+    assert "gamma: 1 of 51 values is not above 0, the support of gamma: 0 at index 50" in repr(table) and math.isnan(
+        table.ad["gamma"]
+    )
     nothing = compare([1.0, 1.0, 1.0], ["normal", "gamma"])
     with pytest.raises(ValueError, match="no fit ended in a maximum"):
         nothing.best  # noqa: B018
@@ -601,3 +663,26 @@ def test_goodness_says_where_many_series_go():
             goodness(many, "gamma")
     with pytest.raises(TypeError, match=r"fits, which do not keep the values: .*goodness_many\(data, family\)"):
         goodness(fit_many(x, "gamma"), "gamma")
+
+
+def test_estimates_next_to_the_end_of_a_moment():
+    """The usual steps of derivatives cross shape 1, where the mean ends; the likelihood of such parameters is not small."""
+    found = fit(ns.distributions.GPD(0.8).rvs(60, rng=428), "gpd")
+    assert 0.979 < found.params["shape"] < 0.98
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_delta = found.estimate(lambda d: d.mean())
+        by_profile = found.estimate(lambda d: d.mean(), "profile", x=ns.distributions.GPD(0.8).rvs(60, rng=428))
+        by_draws = found.estimate(lambda d: d.mean(), "bootstrap", count=199, rng=1)
+    shape, scale = found.params["shape"], found.params["scale"]
+    slope = np.array([scale / (1.0 - shape) ** 2, 1.0 / (1.0 - shape)])
+    covariance = found.covariance[np.ix_((0, 2), (0, 2))]
+    assert by_delta.se == pytest.approx(math.sqrt(slope @ covariance @ slope), rel=1e-3)
+    assert by_profile.upper == by_draws.upper == math.inf and 0.0 < by_draws.lower < found.distribution.mean()
+    x = ns.distributions.GPD(0.8).rvs(60, rng=428)
+
+    def lowest(shape):  # profile of the mean: scale = mean (1 - shape)
+        return max(st.genpareto.logpdf(x, s, 0.0, shape * (1.0 - s)).sum() for s in np.linspace(0.01, 0.95, 400))
+
+    assert found.loglik - lowest(by_profile.lower) == pytest.approx(0.5 * 1.959964**2, rel=1e-3)
+    assert "is infinite in 75 of 199 samples" in by_draws.message
