@@ -411,7 +411,7 @@ class BatchOfFits(Batch, OptionalIntervals):
 
     def estimate(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., Any] | str,
         method: Literal["delta", "bootstrap"] = "delta",
         *,
         level: float = 0.95,
@@ -423,9 +423,10 @@ class BatchOfFits(Batch, OptionalIntervals):
 
         Parameters
         ----------
-        function : callable
+        function : callable or str
             Of a distribution of `numbastats.distributions`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called
-            with batches of distributions where it understands them, else with one at a time.
+            with batches of distributions where it understands them, else with one at a time. Or the name of a parameter, but of
+            mixtures.
         method : {"delta", "bootstrap"}
             "delta": derivatives by the parameters and their covariance, of all fits together; of mixtures, whose covariance
             `fit_many` keeps with ``cov=True``, one fit after another. "bootstrap": of fits of distributions alone, one after

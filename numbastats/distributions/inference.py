@@ -511,6 +511,13 @@ def _deltas(batch, function):
     """Values and standard errors of all fits, and why there are none."""
     value, se = np.full(len(batch), math.nan), np.full(len(batch), math.nan)
     said = np.array(np.ravel(batch.messages), dtype=object)
+    if isinstance(function, str):  # as the table has it
+        i, there = batch._names.index(function), np.ravel(batch.converged)
+        value, se = (a.reshape(len(batch), -1)[:, i].copy() for a in (batch.params, batch.se))
+        value[~there] = se[~there] = math.nan
+        said[there] = np.where(se[there] > 0.0, "ok", batch._no_errors)
+        said[se == 0.0], se[se == 0.0] = "the parameter was fixed", math.nan
+        return value, se, said
     for part in batch._parts():
         errors = np.stack([*part.se.values()], axis=-1)
         for pattern in np.unique(errors == 0.0, axis=0):  # fixed parameters
@@ -562,14 +569,17 @@ def _bootstraps(batch, function, level, count, rng, workers):
 
 
 def estimates(
-    batch: Any, function: Callable[[Any], Any], method: str, *, level: float, count: int, rng: Any, workers: Any
+    batch: Any, function: Callable[[Any], Any] | str, method: str, *, level: float, count: int, rng: Any, workers: Any
 ) -> Estimates:
     """`BatchOfFits.estimate`."""
     if method == "profile":
         raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
     choice("method", method, ("delta", "bootstrap"))
-    level = _check_estimate(function, level)
-    converged = np.ravel(batch.converged)
+    level, converged = _check_estimate(function, level), np.ravel(batch.converged)
+    if isinstance(function, str) and not isinstance(batch.se, np.ndarray):
+        raise TypeError(f"function={function!r}: of mixtures pass a function of a distribution, as lambda d: d.ppf(0.01)")
+    if isinstance(function, str) and function not in batch._names:
+        raise TypeError(f"function={function!r} is no parameter of the fits: pass one of {', '.join(map(repr, batch._names))}")
     if method == "delta":
         value, se, said = _deltas(batch, function)
         width = half_width(level) * se
@@ -1131,6 +1141,7 @@ def goodness_many(
     count: int = 999,
     rng: Any = None,
     workers: Any = None,
+    nan_policy: NanPolicy = "omit",
 ) -> GoodnessOfFits:
     """Test for each of many series whether a family fits, with its parameters estimated from the same values.
 
@@ -1143,6 +1154,8 @@ def goodness_many(
     rng
         As in `goodness`. The draws for a series depend on it and on the place of the series alone.
     workers : int or executor, optional
+        As in `fit_many`.
+    nan_policy : {"omit", "raise"}
         As in `fit_many`.
 
     Returns
@@ -1179,7 +1192,7 @@ def goodness_many(
         raise TypeError("goodness_many takes arrays in memory: pass data.compute()")
     if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
         data = list(data)
-    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers)
+    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers, nan_policy=nan_policy)
     series = series_of(data, axis, None, 1, by, dim)
     n, key = len(fits), normalise_rng(rng)
     numbers, failed, simulated = np.full((2, n), math.nan), np.zeros(n, np.int64), np.full((n, count), math.nan)
