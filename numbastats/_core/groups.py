@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import itertools
 from collections.abc import Iterable, Mapping
@@ -68,6 +69,8 @@ def _refuse_missing(gone, names, name, fix):
 def _column(values):
     values = list(values)
     made = np.array(values) if values else np.empty(0, str)
+    if made.dtype.kind == "O" and all(isinstance(v, datetime.date) and getattr(v, "tzinfo", None) is None for v in values):
+        return np.array(values, "M8[us]" if any(isinstance(v, datetime.datetime) for v in values) else "M8[D]")
     return made if made.ndim == 1 and made.dtype.kind != "O" else np.array([str(v) for v in values])
 
 

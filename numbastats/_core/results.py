@@ -426,7 +426,7 @@ class BatchOfFits(Batch, OptionalIntervals):
         function : callable or str
             Of a distribution of `numbastats.distributions`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called
             with batches of distributions where it understands them, else with one at a time. Or the name of a parameter of which
-            the table of the fits has standard errors.
+            the table of the fits has standard errors; not of mixtures.
         method : {"delta", "bootstrap"}
             "delta": derivatives by the parameters and their covariance, of all fits together; of mixtures, whose covariance
             `fit_many` keeps with ``cov=True``, one fit after another. "bootstrap": of fits of distributions alone, one after

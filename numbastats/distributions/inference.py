@@ -583,8 +583,11 @@ def estimates(
     if method == "profile":
         raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
     choice("method", method, ("delta", "bootstrap"))
-    level = _check_estimate(function, level)
-    converged = np.ravel(batch.converged)
+    level, converged = _check_estimate(function, level), np.ravel(batch.converged)
+    if isinstance(function, str) and not isinstance(batch.se, np.ndarray):
+        raise TypeError(f"function={function!r}: of mixtures pass a function of a distribution, as lambda d: d.ppf(0.01)")
+    if isinstance(function, str) and function not in batch._names:
+        raise TypeError(f"function={function!r} is no parameter of the fits: pass one of {', '.join(map(repr, batch._names))}")
     if method == "delta":
         value, se, said = (_of_parameter if isinstance(function, str) else _deltas)(batch, function)
         width = half_width(level) * se
@@ -1146,6 +1149,7 @@ def goodness_many(
     count: int = 999,
     rng: Any = None,
     workers: Any = None,
+    nan_policy: NanPolicy = "omit",
 ) -> GoodnessOfFits:
     """Test for each of many series whether a family fits, with its parameters estimated from the same values.
 
@@ -1158,6 +1162,8 @@ def goodness_many(
     rng
         As in `goodness`. The draws for a series depend on it and on the place of the series alone.
     workers : int or executor, optional
+        As in `fit_many`.
+    nan_policy : {"omit", "raise"}
         As in `fit_many`.
 
     Returns
@@ -1194,7 +1200,7 @@ def goodness_many(
         raise TypeError("goodness_many takes arrays in memory: pass data.compute()")
     if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
         data = list(data)
-    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers)
+    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers, nan_policy=nan_policy)
     series = series_of(data, axis, None, 1, by, dim)
     n, key = len(fits), normalise_rng(rng)
     numbers, failed, simulated = np.full((2, n), math.nan), np.zeros(n, np.int64), np.full((n, count), math.nan)

@@ -191,6 +191,17 @@ def test_missing_keys_of_polars_are_refused(fit_many):
             fit_many(polars.DataFrame({name: column, "x": VALUES}), by=name)
 
 
+def test_dates_as_keys_stay_dates(fit_many):
+    pandas = pytest.importorskip("pandas")
+    days = pandas.to_datetime(np.where(RUNS == 0, "2021-05-01", "2020-05-01"))
+    table = fit_many(pandas.DataFrame({"day": days, "x": VALUES}), by="day").to_frame()
+    assert table["day"].tolist() == [pandas.Timestamp("2020-05-01"), pandas.Timestamp("2021-05-01")]
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"day": days.to_numpy(), "x": VALUES}).with_columns(polars.col("day").cast(polars.Date))
+    fits = fit_many(frame, by="day")
+    assert fits.to_frame()["day"].dtype == polars.Date and fits.one(fits.keys[0]).n_values == 60
+
+
 def test_missing_labels_of_all_kinds():
     pandas = pytest.importorskip("pandas")
     for labels in (
