@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.checks import checked_level, choice
+from numbastats._core.data import series
 from numbastats._core.errors import names_ours, renamed
 from numbastats._core.kinds import to_host
 from numbastats._core.results import percent
@@ -34,9 +35,7 @@ def _axes(ax, **size):
 
 def _data(data):
     """Finite values of one series, sorted."""
-    x = np.asarray(to_host(data, "data"), dtype=np.float64)
-    if x.ndim != 1:
-        raise ValueError(f"data has shape {x.shape}; pass one series, as data.ravel() or one column")
+    x = series(data, "data", "pass one series, as data.ravel() or one column").astype(np.float64)
     x = np.sort(x[~np.isnan(x)])
     if x.size < 2 or not np.isfinite(x[[0, -1]]).all():
         raise ValueError("data needs at least two values, and none that is infinite (NaN are left out)")

@@ -282,7 +282,7 @@ def renamed(**successors: str) -> Callable[[F], F]:
         @functools.wraps(function)
         def taking(*args, **options):
             for former in options.keys() & successors.keys():
-                ours, called = successors[former], function.__qualname__
+                ours, called = successors[former], function.__name__
                 if ours in options:
                     raise TypeError(f"{called}() got {former}=, which is {ours}= now, beside {ours}=: pass {ours}= alone")
                 warn(f"{former}= of {called}() is {ours}= now, and will go in the next release", DeprecationWarning)

@@ -340,7 +340,7 @@ def column(y):
 
 def outcomes_of_rows(y, n, *, as_vector=False):
     """Outcomes as a one-dimensional array; raises unless its length is n, and warns of a column in place of a vector."""
-    shape = np.asarray(to_host(y, "y")).shape  # np.shape asks objects that are no arrays, which may refuse
+    shape = labels_of(y).shape  # np.shape asks objects that are no arrays, which may refuse
     if as_vector and shape[1:] == (1,):
         category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
         warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
@@ -388,7 +388,8 @@ def classes_and_signs(y, n):
     missing = is_missing(y)
     if missing.any():
         i = int(np.argmax(missing))
-        raise ValueError(f"y[{i}] is {y[i]}; drop such rows first, or pass nan_policy='omit'")
+        masked = ", or masked" if y[i] is None else ""
+        raise ValueError(f"y[{i}] is {y[i]}{masked}; drop such rows first, or pass nan_policy='omit'")
     classes = _two_classes(y)
     return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
 

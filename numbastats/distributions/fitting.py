@@ -25,7 +25,7 @@ from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
 from numbastats._core.refusals import Refusals, refusals
-from numbastats._core.results import Batch, Intervals, Table, estimates
+from numbastats._core.results import Around, BatchOfFits, Intervals, Table, estimates, with_intervals
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
@@ -313,18 +313,18 @@ class DistributionFit(Intervals):
         >>> # value at risk: the loss that 1 % of days exceed
         >>> found.estimate(lambda d: -d.ppf(0.01))
         Estimate: method 'delta', level 0.95, ok
-            value          se      lower      upper
-        0.0320782  0.00153404  0.0290716  0.0350849
+            value          se  lower 95 %  upper 95 %
+        0.0320782  0.00153404   0.0290716   0.0350849
         >>> found.estimate(lambda d: -d.expected_shortfall(0.01), "bootstrap", rng=1)
         Estimate: method 'bootstrap', level 0.95, ok
-            value        se      lower      upper
-        0.0414547  0.002988  0.0362063  0.0479053
+            value        se  lower 95 %  upper 95 %
+        0.0414547  0.002988   0.0362063   0.0479053
         """
         return self._estimated(self, function, method, level=level, x=x, count=count, rng=rng, workers=workers)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFits(Batch):
+class DistributionFits(BatchOfFits):
     """A family fitted to many series: ``fits["scale"]`` is an array of one parameter, ``fits.one(which)`` a `DistributionFit`.
 
     ``fits.one`` takes a key or, where none is equal, an index. ``fits[key]`` is that fit, too, where the key is neither a number
@@ -546,6 +546,24 @@ class DistributionFits(Batch):
             index[which == place] = i
         return ByItem([made, *others], index)
 
+    def _parts(self):
+        """Those at no limit, then those at each limit in the parameters of the limit."""
+        n, p = self.status.size, len(self.names)
+        good, limits = np.ravel(self.converged), None if self._limits is None else self._limits.reshaped((n,))
+        which = np.full(n, -1) if limits is None else limits.which
+        for place in np.unique(which[good]).tolist():
+            use = np.flatnonzero(good & (which == place))
+            params, covariance = self.params.reshape(n, p)[use], self.covariance.reshape(n, p, p)[use]
+            cls, names, make = self.cls, self.names, functools.partial(distribution_of, self.cls)
+            if place >= 0:
+                known = dict(zip(self.names, params[0].tolist(), strict=True))  # ends of the support, which all share
+                cls = CLASSES[self.cls._contains[place].family]
+                names, width = cls.names, len(cls.names)
+                params, covariance = limits.params[use, :width], limits.covariance[use, :width, :width]
+                make = functools.partial(_of_limit, self.cls, place, known)
+            named = (dict(zip(names, a.T, strict=True)) for a in (params, standard_errors(covariance)))
+            yield Around(use, make, cls.in_domain, cls._positive, *named, covariance)
+
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
         missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
@@ -579,9 +597,10 @@ class DistributionFits(Batch):
             For a level out of range.
         """
         columns = {name: values.ravel() for name, values in self._columns().items()}
+        columns |= {"n_missing": self.n_missing.ravel()} if self.n_missing.any() else {}
         known = {name: (columns[name], columns[f"se_{name}"]) for name in self.names}
         known |= {f"limit_{name}": (columns[f"limit_{name}"], columns[f"limit_se_{name}"]) for name in self.limit_params}
-        return self._table(columns, known, level)
+        return self._table(columns, functools.partial(with_intervals, known=known, level=level))
 
     def _columns(self, *more):
         """What tables have of each series, by name; `more` are named after the log-likelihood."""
@@ -594,7 +613,6 @@ class DistributionFits(Batch):
         columns |= {name: getattr(self, name) for name in ("converged", "status")}
         columns |= {"remark": self.remarks, "limit": self.limit}
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
-        columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
         return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
 
     def to_xarray(self) -> Any:
@@ -603,10 +621,10 @@ class DistributionFits(Batch):
         Returns
         -------
         xarray.Dataset
-            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status", "remark"
-            and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables, with the labels of
-            the data where these came in an array of xarray; else the dimensions are
-            "series", with the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
+            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_values", "n_obs", "zeros", "converged",
+            "status", "remark" and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables,
+            with the labels of the data where these came in an array of xarray; else the dimensions are "series", with the keys
+            of the series, or "series_0", "series_1", ... The attribute "family" has the family.
         """
         import xarray
 
@@ -647,6 +665,11 @@ class DistributionFits(Batch):
             n_missing=int(np.broadcast_to(self.n_missing, self.loglik.shape)[i]),
             **own,
         )
+
+
+def _of_limit(cls, place, known, params):
+    """Distributions at a limit of a class from parameters of the limit's family by name."""
+    return limit_distribution(cls, place, np.stack([*params.values()], axis=-1), known)
 
 
 class _Series(NamedTuple):
@@ -717,10 +740,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
     elif not (hasattr(data, "columns") and axis is not None and not hasattr(data, "ngroups")):
         data, keys = labelled_sets(data, by, dim, name)
     if keys is not None or is_ragged(data):
-        parts = [doubles(a, f"series {i}", family) for i, a in enumerate(data)]
-        wrong = [a.shape for a in parts if a.ndim != 1]
-        if wrong:
-            raise ValueError(f"a series has shape {wrong[0]}; in a list or dict each must be one-dimensional")
+        parts = [series(a, f"series {i}", family=family).astype(np.float64, copy=False) for i, a in enumerate(data)]
         if weights is not None:
             raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
         off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)

@@ -60,6 +60,7 @@ class _Inner(NamedTuple):
     """A contained family with the plan of its fit."""
 
     place: int
+    cls: type
     special: Contains
     plan: Any
     limit: bool
@@ -109,8 +110,8 @@ def _inner_fixed(special, inner, known, settled):
 
 
 @functools.lru_cache(maxsize=1024)
-def _within(cls, known, intervals, cut, plan_of):
-    """The contained families of a fit, and the fit from given parameters."""
+def _within(cls, known, intervals, cut, plan_of, by_likelihood):
+    """The contained families of a fit; `by_likelihood`: whether the family's own is one by the likelihood."""
     found = []
     for place, special in enumerate(cls._contains):
         inner = CLASSES[special.family]
@@ -121,15 +122,31 @@ def _within(cls, known, intervals, cut, plan_of):
             if ends and not np.isfinite(ends).any():
                 ends = None
             try:
-                found.append(_Inner(place, special, plan_of(inner, given, intervals, ends), special.is_limit(inner.names)))
+                plan = plan_of(inner, given, intervals, ends)
+                if plan.by_likelihood and not by_likelihood:
+                    plan = _as_own(cls, special, inner, known, plan_of) or plan
+                found.append(_Inner(place, inner, special, plan, special.is_limit(inner.names)))
             except ValueError:  # these data determine no fit of it
                 continue
     return tuple(found)
 
 
+def _as_own(cls, special, inner, known, plan_of):
+    """The plan of a special case by the equations of the containing family, which are compiled already; None where it has none.
+
+    All parameters of the special case are parameters of the family by the same names, and the others are fixed.
+    """
+    alike = special.carried(inner.names) == {name: (name, 1.0) for name in inner.names}
+    if not alike or special.mirrored or special.is_limit(inner.names) or inner._contains:
+        return None
+    plan = plan_of(cls, dict(known) | special.constant(inner.names))
+    return None if plan.by_likelihood or not set(inner.names) <= set(plan.layout) else plan._replace(names=inner.names)
+
+
 def _inner_params(inner, params):
     """Parameters of a contained family by name, all of its class."""
-    return _known(inner.plan) | dict(zip(inner.plan.names, params.T, strict=True))
+    known = {name: value for name, value in _known(inner.plan).items() if name in inner.cls.names}
+    return known | dict(zip(inner.plan.names, params.T, strict=True))
 
 
 def covariance(info, fixed, workers):
@@ -155,7 +172,8 @@ def completed(plan, s, share, device, workers, run, plan_of):
     cls, n = plan.cls, status.size
     own_ends = set(cls._known) - set(plan.layout)  # between which the distribution is truncated
     cut = tuple(plan.values[-2:]) if plan.is_cut and not own_ends else None
-    inners = _within(cls, tuple(_known(plan).items()), plan.intervals, cut, plan_of) if cls._contains else ()
+    known = tuple(_known(plan).items())
+    inners = _within(cls, known, plan.intervals, cut, plan_of, plan.by_likelihood) if cls._contains else ()
     width = max((len(CLASSES[special.family].names) for special in cls._contains), default=0)
     limits, best = Limits.none((n,), width), np.full(n, -math.inf)
     loglik, unit = numbers[:, k.LOGLIK], numbers[:, k.TOTAL]  # of the weights
@@ -186,9 +204,9 @@ def completed(plan, s, share, device, workers, run, plan_of):
         part = subset(s, use, inner.special.mirrored)
         p, i, num, st = run(inner.plan, *options, part)
         rest = np.flatnonzero(np.isin(st, (Status.NO_CONVERGENCE, Status.BOUND, Status.LIMIT)))
-        if rest.size and inner.plan.cls._contains:  # its own floors lead it to a maximum
+        if rest.size and inner.cls._contains:  # its own floors lead it to a maximum
             new_p, new_c, new_num, new_st, _ = completed(inner.plan, subset(part, rest), *options, run, plan_of)
-            for special in inner.plan.cls._contains:
+            for special in inner.cls._contains:
                 if not special.is_limit(CLASSES[special.family].names):
                     on_slope.setdefault(special.family, np.zeros(n, bool))[use[rest[new_st == Status.POLE]]] = True
             there = new_st == Status.OK
@@ -262,7 +280,7 @@ def _tell_limit(plan, inner, mine, found, into, limits):
     for j, name in enumerate(outer):
         params[mine, j] = at.get(name, params[mine, j])
     cov[mine] = math.nan
-    carried = inner.special.carried(inner.plan.cls.names)
+    carried = inner.special.carried(inner.cls.names)
     pairs = [
         (outer.index(name), of_inner.index(other), sign)
         for name, (other, sign) in carried.items()
@@ -272,11 +290,11 @@ def _tell_limit(plan, inner, mine, found, into, limits):
         for b, second, other in pairs:
             cov[mine, a, b] = sign * other * c[:, first, second]
     numbers[mine, k.LOGLIK], numbers[mine, k.ZEROS] = num[:, k.LOGLIK], num[:, k.ZEROS]
-    width = len(inner.plan.cls.names)
-    for j, name in enumerate(inner.plan.cls.names):
+    width = len(inner.cls.names)
+    for j, name in enumerate(inner.cls.names):
         limits.params[mine, j] = by_name[name]
     limits.covariance[mine[:, None, None], np.arange(width)[:, None], np.arange(width)] = 0.0
-    places = [inner.plan.cls.names.index(name) for name in of_inner]
+    places = [inner.cls.names.index(name) for name in of_inner]
     limits.covariance[mine[:, None, None], np.array(places)[:, None], places] = c
     limits.free[mine] = inner.plan.free
 

@@ -140,7 +140,8 @@ def grid(  # noqa: PLR0913
     tail : float
         Mass cut from the Gaussian, which is renormalised. 0 leaves it whole and needs ``method="ep"``.
     nan_policy : {"raise", "omit"}
-        "omit" drops samples that are not finite, and those whose weight is NaN.
+        "omit" drops samples that are missing (NaN, NA, None or masked) in a column, and those whose weight is. Infinite samples
+        are refused.
     out : array, optional
         For the result; a `numpy.memmap` works. It may overlap the inputs.
     dtype : {"float64", "float32"}, optional

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.checks import choice, is_masked
 from numbastats._core.costs import Work
-from numbastats._core.data import NanPolicy, check_weights, doubles, floats, refuse_missing, series
+from numbastats._core.data import NanPolicy, check_weights, doubles, floats, is_frame, refuse_missing, series
 from numbastats._core.groups import labelled_sets, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.launch import choose_device
@@ -391,11 +391,10 @@ def word_of(family):
 
 def column(X):
     """Values of the estimator, shape (n,), from (n,) or (n, 1)."""
-    if np.shape(X)[1:] == (0,):
-        raise ValueError(
-            f"0 feature(s) (shape={np.shape(X)}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)"
-        )
-    return one_data_set(X, name="X")
+    x = X if is_frame(X) else floats(X, "X")
+    if getattr(x, "shape", ())[1:] == (0,):
+        raise ValueError(f"0 feature(s) (shape={x.shape}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)")
+    return one_data_set(x, name="X")
 
 
 def draw_count(n_samples):

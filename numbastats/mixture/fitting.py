@@ -40,6 +40,7 @@ from numbastats.mixture.arguments import (
     one_data_set,
     starts_of_one,
     threads_or_pool,
+    weights_of,
 )
 from numbastats.mixture.families import Name, family_of, names_distributions, names_each
 from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
@@ -450,7 +451,8 @@ def fit(
     x = one_data_set(x, family, options.pop("nan_policy", "omit"))
     if options.get("init_params") is not None and not _general(family, options):
         options["init_params"] = starts_of_one(options["init_params"], family)
-    batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
+    w = None if weights is None else [weights_of(weights, "weights")]
+    batch = fit_many([x], n_components, family=family, weights=w, **options)
     if errors == "raise" and batch.status[0] in REFUSED:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
     return batch[0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats.distributions import compare, compare_many, fit, fit_many, goodness, standardise
+from numbastats.distributions import compare, compare_many, fit, fit_many, fitting, goodness, standardise
 from numbastats.distributions.fitting import CLASSES, distribution_of
 from numbastats.distributions.limits import limit_distribution
 
@@ -327,3 +327,12 @@ def test_a_special_case_on_the_slope_of_a_pole_is_no_limit(family):
     for y in (x, x[::-1], -x):
         found = fit(y, family)
         assert found.status == 10 and not found.converged and found.limit == "" and np.isnan(list(found.params.values())).all()
+
+
+def test_student_fits_its_cauchy_floor_by_its_own_equations(monkeypatch):
+    """No likelihood is compiled; where half of the values are equal the floor has no maximum, but a ridge to scale 0."""
+    used, launched = [], fitting.launch
+    monkeypatch.setattr(fitting, "launch", lambda kernel, *args, **o: (used.append(kernel.name), launched(kernel, *args, **o)))
+    fit([-1.5, -0.5, 0.1, 0.7, 1.5, 9.0], "student_t")
+    assert "distributions.cauchy_fit" not in used and used.count("distributions.fit_student_t") >= 2
+    assert fit([-1.5, -0.5, -0.5, 1.5], "student_t").limit != "cauchy"

@@ -28,6 +28,7 @@ import functools
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba import types
 
 from numbastats._core import numba_internals
@@ -588,7 +589,7 @@ def _best_climb(data, about, params, numbers, work):
     """
     held, family, precise, aim, before, p = data[1], data[4], data[5], work[_EXTRA + 4], work[_EXTRA + 5], work[PAR]
     rules, mass, least, n = family[1], data[0][6], data[0][7], family[1].shapes + 2
-    best, status, climbs, last, left = -math.inf, NO_CONVERGENCE, 0, math.inf, 0
+    best, status, climbs, last, left = -math.inf, NO_CONVERGENCE, 0, math.inf, np.int64(0)  # not 0: see `quartiles`
     more = rules.every >= MAXIMUM or (rules.every == WHERE_FIXED and held[n - 1] == held[n - 1])
     precise[0] = 0.0
     if params[n - 1] == params[n - 1]:
