@@ -319,7 +319,7 @@ def test_estimates_say_what_each_lacks():
         fits.estimate(lambda d: d.mean(), "profile")
     with pytest.raises(TypeError, match="pass a function"):
         fits.estimate(3)
-    with pytest.raises(TypeError, match="'shap' is no parameter of the fits: pass one of 'shape', 'scale'"):
+    with pytest.raises(TypeError, match="'shap' is no parameter that the fits have errors of: pass 'shape' or 'scale'"):
         fits.estimate("shap")
     named = fits.estimate("shape", level=0.9)
     assert named.value.tolist() == fits["shape"].tolist() and named.se.tolist() == fits.se[:, 0].tolist()
