@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from numbastats._core.checks import choice
+from numbastats._core.checks import checked_level, choice
 from numbastats._core.data import series
+from numbastats._core.errors import names_ours, renamed
 from numbastats._core.kinds import to_host
+from numbastats._core.results import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +64,7 @@ def _labelled(distributions, method):
     return {label: _distribution(d, method) for label, d in distributions.items()}
 
 
+@names_ours
 def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 400, ax: Axes | None = None) -> Axes:
     """Share of values beyond x, on logarithmic axes, with the tails of distributions.
 
@@ -134,6 +137,7 @@ def _density_axes(ax: Axes) -> Axes:
     return ax
 
 
+@names_ours
 def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """Histogram with densities of distributions.
 
@@ -158,7 +162,9 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
     return _density_axes(ax)
 
 
-def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, ax: Axes | None = None) -> Axes:
+@renamed(confidence="level")
+@names_ours
+def qq(data: ArrayLike, distribution: Any = None, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
     """Ordered values against quantiles of a distribution, with a pointwise band.
 
     Parameters
@@ -168,9 +174,9 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     distribution : distribution, optional
         Anything with the method `ppf`, or a fit of it. By default the normal distribution of the data's mean and standard
         deviation.
-    confidence : float
-        Of the band at each place for samples of exactly this distribution; samples stay closer to the line than the band says
-        where the parameters were estimated from the same data.
+    level : float
+        Confidence of the band at each place, between 0 and 1, for samples of exactly this distribution; samples stay closer to
+        the line than the band says where the parameters were estimated from the same data.
     ax : matplotlib axes, optional
 
     Returns
@@ -183,8 +189,7 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     """
     from scipy.special import betaincinv
 
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence={confidence!r} is not between 0 and 1")
+    level = checked_level(level)
     x = _data(data)
     if distribution is None:
         from numbastats.distributions import Normal
@@ -193,9 +198,9 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     distribution = _distribution(distribution, "ppf")
     i = np.arange(1, x.size + 1)
     expected = distribution.ppf((i - 0.5) / x.size)
-    low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence))
+    low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * level, 0.5 + 0.5 * level))
     ax = _axes(ax)
-    ax.fill_between(expected, low, high, color="0.88", label=f"{confidence:.0%} of samples, at each place")
+    ax.fill_between(expected, low, high, color="0.88", label=f"{percent(level)} of samples, at each place")
     ax.plot(expected[[0, -1]], expected[[0, -1]], "k-", lw=0.8)
     ax.plot(expected, x, ".", ms=4, label="data")
     ax.set(xlabel="quantile of the distribution", ylabel="ordered data")
@@ -203,6 +208,7 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     return ax
 
 
+@names_ours
 def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> Any:
     """Four views of one fit or of several: densities, distribution functions, quantiles and probabilities.
 
@@ -266,6 +272,7 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
     return axes
 
 
+@names_ours
 def contours(
     samples: Any,
     *,
@@ -319,7 +326,7 @@ def contours(
         dots = {"color": "0.75"} if by is None else {"color": f"C{i % 10}", "alpha": 0.3, "label": str(label)}
         ax.plot(*parts[label].T, ".", ms=2, zorder=0, **dots)
         lines = ax.contour(axes[0], axes[1], grid.T, levels=np.maximum(levels, np.finfo(float).tiny), **colour)
-        ax.clabel(lines, fmt={level: f"{mass:.0%}" for level, mass in zip(lines.levels, masses[::-1], strict=True)}, fontsize=8)
+        ax.clabel(lines, fmt={level: percent(mass) for level, mass in zip(lines.levels, masses[::-1], strict=True)}, fontsize=8)
     if by is not None:
         for handle in ax.legend(frameon=False, title=by if isinstance(by, str) else None, markerscale=5).legend_handles:
             handle.set_alpha(1.0)
@@ -327,6 +334,7 @@ def contours(
     return ax
 
 
+@names_ours
 def densities(
     samples: Any, by: Any = None, *, points: int = 400, kde: Any = None, shared: bool = False, ax: Axes | None = None
 ) -> Axes:
@@ -381,6 +389,7 @@ def _densities(samples, by, kde, shared):
     return found, getattr(first, "feature_names_in_", [name or "", ""])
 
 
+@names_ours
 def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """A fitted mixture and its components, over a histogram of the data.
 
@@ -407,15 +416,17 @@ def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: A
     return _density_axes(ax)
 
 
-def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None = None) -> Axes:
+@renamed(prob="level")
+@names_ours
+def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | None = None) -> Axes:
     """Posterior means and intervals of the coefficients of a regression.
 
     Parameters
     ----------
     model : fitted estimator of numbastats.bayes
         With its draws (keep="draws").
-    prob : float
-        Probability of the central intervals.
+    level : float
+        Probability of the central intervals, between 0 and 1.
     sort : bool
         Order coefficients by their means, instead of by column.
     ax : matplotlib axes, optional
@@ -424,7 +435,7 @@ def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None 
     -------
     matplotlib axes
     """
-    table = model.summary(prob)
+    table = model.summary(level)
     keep = [i for i, name in enumerate(table["name"]) if name not in ("intercept", "log_tau", "log_sigma")]
     name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))
     order = np.argsort(mean) if sort else np.arange(mean.size)[::-1]
@@ -433,7 +444,7 @@ def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None 
     ax.errorbar(mean[order], np.arange(mean.size), xerr=np.maximum(spread, 0.0), fmt="ko", ms=3, lw=1)
     ax.axvline(0.0, color="0.7", lw=0.8, zorder=0)
     ax.set_yticks(np.arange(mean.size), name[order])
-    ax.set(xlabel=f"coefficient: posterior mean and {prob:.0%} interval")
+    ax.set(xlabel=f"coefficient: posterior mean and {percent(level)} interval")
     return ax
 
 
@@ -443,6 +454,7 @@ def _chains(model, name):
     return draws[:, :, list(names).index(choice("name", name, tuple(names)))]
 
 
+@names_ours
 def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     """Draws of one parameter in the order of drawing, a line for each chain.
 
@@ -466,6 +478,7 @@ def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@names_ours
 def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Axes:
     """Histograms of the ranks that the draws of each chain have among all; chains that agree give level ones.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 
 import numpy as np
@@ -14,23 +13,31 @@ __all__ = [
     "FLOAT64",
     "check_dtype",
     "check_out",
+    "checked_level",
     "choice",
-    "index_of",
+    "doubt_per_cent",
     "is_integer",
     "is_lazy",
     "is_masked",
+    "letters",
     "refuse_complex",
     "refuse_lazy",
     "refuse_mask",
     "warn_of_shares",
 ]
 
+_NUMBERS = (float, int, np.float64, np.int64, np.float32)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def is_integer(value) -> bool:
     """Whether a value is a single integer of Python, NumPy or another library; True and False do not count."""
     return not isinstance(value, bool | np.bool_) and hasattr(value, "__index__") and not getattr(value, "ndim", 0)
+
+
+def letters(word):
+    """A word without capitals, spaces and signs."""
+    return "".join(c for c in word.lower() if c.isalnum())
 
 
 def choice(name, value, allowed):
@@ -40,22 +47,15 @@ def choice(name, value, allowed):
     return value
 
 
-def _few(keys):
-    """The first of some keys in words."""
-    return ", ".join(map(repr, keys[:5])) + ", ..." * (len(keys) > 5)
-
-
-def index_of(i, size, keys=None):
-    """The index from 0 on of one data set among `size`: an integer, of which negative ones count from the end, or another key."""
-    try:
-        return range(size)[operator.index(i)]
-    except TypeError:
-        if keys is not None and i in keys:
-            return keys.index(i)
-        known = f", or one of the keys, {_few(keys)}" if keys else ""
-        raise TypeError(f"{i!r} is not the index of one data set; pass an integer{known}") from None
-    except IndexError:
-        raise IndexError(f"there is no data set {i}: the batch holds {size}") from None
+def checked_level(level, name="level") -> float:
+    """The level of intervals as a float, or an error that says how to write it."""
+    if isinstance(level, str | bool | np.bool_) or not hasattr(level, "__float__") or getattr(level, "ndim", False):
+        raise TypeError(f"{name}={level!r} is no number; use 0.95 for 95 %")
+    value = float(level)
+    if not 0.0 < value < 1.0:
+        meant = value if 1.0 < value < 100.0 else 95.0
+        raise ValueError(f"{name}={level} is not between 0 and 1; use {meant / 100.0:g} for {meant:g} %")
+    return value
 
 
 def check_dtype(dtype) -> np.dtype:
@@ -130,6 +130,12 @@ def check_out(out, shape, dtype):
         raise ValueError("out is not C-contiguous; pass a contiguous array and copy the result into the strided view")
     if not out.flags.writeable:
         raise ValueError("out is read-only; pass a writable array (out.copy(), or out.flags.writeable = True)")
+
+
+def doubt_per_cent(p):
+    """Warn of one number that would be a probability if it were meant in per cent."""
+    if type(p) in _NUMBERS and 1.0 < p <= 100.0:
+        warn(f"{p:g} is no probability: use {p / 100:g} for {p:g} %")
 
 
 def warn_of_shares(total, n, which=""):

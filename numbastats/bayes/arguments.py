@@ -6,7 +6,6 @@ import dataclasses
 import math
 import sys
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, get_args
 
 import numpy as np
@@ -22,7 +21,7 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import AUTO, samplers_of
 from numbastats.bayes.responses import PROBIT, RESPONSES
-from numbastats.bayes.responses.record import record_of
+from numbastats.bayes.responses.record import record_of, word_of
 from numbastats.random import RNG, Device
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
@@ -91,17 +90,10 @@ def count(name, value, least=1):
     return value
 
 
-def check_probability(name, value, text="a probability between 0 and 1"):
-    """Raise unless 0 < value < 1."""
-    if not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} is no number; use {text}")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"{name}={value!r} is out of range; use {text}")
-
-
 def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
     """Options of a fit from the estimator's parameters by name; raises for invalid values and unknown names."""
     options = Options(**params)
+    options = dataclasses.replace(options, response=word_of(options.response))
     choice("response", options.response, responses)
     choice("prior", options.prior, priors)
     known, record = samplers_of(options.response), record_of(options.response)

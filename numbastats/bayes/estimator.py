@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import issparse
 
 from numbastats._core.archive import read_archive, write_archive
-from numbastats._core.checks import choice
-from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.checks import checked_level, choice
+from numbastats._core.errors import ConvergenceWarning, names_ours, renamed, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import choose_device, or_on_the_host
@@ -30,7 +30,7 @@ from numbastats.bayes.design import Reader, Source, free_precisions, scaling, st
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
-from numbastats.bayes.responses.record import facts_of_rows, record_of
+from numbastats.bayes.responses.record import facts_of_rows, record_of, word_of
 from numbastats.bayes.samplers import scales
 from numbastats.random import RNG
 
@@ -89,7 +89,8 @@ class _Regression(Estimator, Options):
         params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
         for values, called in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset")):
-            rows_alike(X, values, ("X", called))
+            one = called == "y" and getattr(values, "shape", ())[1:] == (1,) and hasattr(values, "columns")
+            rows_alike(X, values[values.columns[0]] if one else values, ("X", called))
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
         names, missing = arguments.names_of(X), 0
@@ -303,29 +304,31 @@ class _Regression(Estimator, Options):
 
     # --- reports ---
 
-    def summary(self, prob: float = 0.9) -> Table:
+    @renamed(prob="level")
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
         """Posterior mean, standard deviation, interval and convergence of every coefficient.
 
         Parameters
         ----------
-        prob : float
-            Probability of the central interval.
+        level : float
+            Probability of the central interval, between 0 and 1.
 
         Returns
         -------
         Table
-            A dict of arrays by name, which prints as a table and has `to_frame`: "name", "mean",
-            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse".
+            A dict of arrays by name, which prints as a table, with the level in the headings, and has `to_frame`: "name", "mean",
+            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse", "level".
 
         Raises
         ------
         ValueError
-            Without draws, or for a probability outside (0, 1).
+            Without draws, or for a level out of range.
         """
         self._need_draws("summary")
-        arguments.check_probability("prob", prob)
+        level = checked_level(level)
         x, names = self._side_by_side()
-        return predictions.summary(x, names, prob)
+        return predictions.summary(x, names, level)
 
     def _side_by_side(self):
         """All draws side by side (chains, draws, k), and their names."""
@@ -448,7 +451,7 @@ class _Regression(Estimator, Options):
         model = cls()
         if params["prior"] != model.prior and "prior" not in model.get_params():
             raise ValueError(f"{path} has a model with prior={params['prior']!r}; use BayesProbit.load")
-        response = params.get("response", PROBIT.word)  # files of the first versions have no other
+        response = word_of(params.get("response", PROBIT.word))  # files of the first versions have no other
         if response not in cls._responses:
             raise ValueError(f"{path} has a model with response={response!r}, not one of {cls.__name__}")
         vars(model).update({n: v for n, v in params.items() if n in model.get_params()})
@@ -601,7 +604,7 @@ class _Classifier(_Regression):
         """
         self._fitted()
         if interval is not None:
-            arguments.check_probability("interval", interval)
+            interval = checked_level(interval, "interval")
         if not self.draws_:
             if interval is not None or draws is not None or offset is not None:
                 self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "an offset")
@@ -1034,7 +1037,7 @@ class HorseshoeRegression(_Regression):
         self._fitted()
         choice("kind", kind, ("mean", "outcome"))
         if interval is not None:
-            arguments.check_probability("interval", interval)
+            interval = checked_level(interval, "interval")
         record = self._record
         if interval is not None or record.mean is not None:
             self._need_draws("an interval" if interval is not None else f"the mean of {record.noun}")

@@ -24,16 +24,18 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
-from numbastats._core.results import Result, Table, estimates
+from numbastats._core.refusals import Refusals, refusals
+from numbastats._core.results import Around, BatchOfFits, Intervals, Table, estimates, with_intervals
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
 from numbastats.distributions.catalogue import CLASSES, class_of, distribution_of
 from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
+from numbastats.distributions.intervals import at_places
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
-from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
+from numbastats.distributions.kernels.likelihood import CUT, EXACT, INTERVALS
 from numbastats.distributions.limits import Limits, completed, limit_distribution
 from numbastats.distributions.moments import l_moments
 from numbastats.distributions.names import Name
@@ -71,7 +73,8 @@ _REMARKS = {  # on converged fits
     "no derivative": "no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with "
     "mu in fixed= the other parameters have theirs, given mu",
     "not definite": "no standard errors: the observed information is not positive definite",
-    "at a value": "no standard errors of parameters that are the least or the largest value: the likelihood jumps there",
+    "at a value": "no standard errors of parameters that values or ends of intervals determine: the likelihood jumps or has "
+    "corners there",
     "local": "a local maximum with loc below the least value, on which the standard errors rest; next to that value the "
     "likelihood may have no bound",
     "by moments": "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
@@ -88,7 +91,7 @@ def _in_words(status, remark, limit=""):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFit(Result):
+class DistributionFit(Intervals):
     """A distribution fitted to one series; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -212,26 +215,37 @@ class DistributionFit(Result):
         of_share = share * (1.0 - share) / self.n_obs / (1.0 - at_0) ** 2
         return math.sqrt(of_share + slopes @ np.nan_to_num(covariance) @ slopes)
 
-    def summary(self) -> Table:
-        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
+        """Estimates, standard errors and confidence intervals (at 95 % 1.96 standard errors on either side).
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the intervals, between 0 and 1. `estimate` has intervals that need not be symmetric.
 
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table; at a limit those of
-            `limit_params` follow. Where there are `zeros`, they are its last row.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper", "level" that prints as a table, with the level
+            in the headings; at a limit those of `limit_params` follow. Where there are `zeros`, they are its last row.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
         own = {f"{self.limit} {name}": value for name, value in self.limit_params.items()}
         names, values = [*self.params, *own], [*self.params.values(), *own.values()]
         errors = [*self.se.values(), *self.limit_se.values()]
         if self.zeros > 0.0:
             names, values, errors = [*names, "zeros"], [*values, self.zeros], [*errors, self.zeros_se]
-        return estimates(names, values, errors)
+        return estimates(names, values, errors, level)
 
     @names_ours
     def estimate(
         self,
-        function: Callable[[Distribution], Any],
+        function: Callable[[Distribution], Any] | str,
         method: Literal["delta", "bootstrap", "profile"] = "delta",
         *,
         level: float = 0.95,
@@ -244,10 +258,10 @@ class DistributionFit(Result):
 
         Parameters
         ----------
-        function : callable
+        function : callable or str
             Of a `Distribution`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called with batches of distributions
             where it understands them, else with one at a time. Where zeros were set apart, the distribution is that of the other
-            values.
+            values. Or the name of a parameter in the table of the fit.
         method : {"delta", "bootstrap", "profile"}
             "delta": derivatives by the parameters and their covariance; the interval is symmetric. "bootstrap": the parametric
             one, which draws `count` data sets of `n_obs` values from the fitted distribution and fits them again; the interval
@@ -255,7 +269,7 @@ class DistributionFit(Result):
             log-likelihood is within half of the chi-square quantile of the maximum; it is not symmetric, and does not depend on
             the parameterisation.
         level : float
-            Of confidence.
+            Of confidence, between 0 and 1.
         x : array_like
             The data of the fit, for "profile" alone.
         count : int
@@ -299,19 +313,23 @@ class DistributionFit(Result):
         >>> # value at risk: the loss that 1 % of days exceed
         >>> found.estimate(lambda d: -d.ppf(0.01))
         Estimate: method 'delta', level 0.95, ok
-            value          se      lower      upper
-        0.0320782  0.00153404  0.0290716  0.0350849
+            value          se  lower 95 %  upper 95 %
+        0.0320782  0.00153404   0.0290716   0.0350849
         >>> found.estimate(lambda d: -d.expected_shortfall(0.01), "bootstrap", rng=1)
         Estimate: method 'bootstrap', level 0.95, ok
-            value        se      lower      upper
-        0.0414547  0.002988  0.0362063  0.0479053
+            value        se  lower 95 %  upper 95 %
+        0.0414547  0.002988   0.0362063   0.0479053
         """
         return self._estimated(self, function, method, level=level, x=x, count=count, rng=rng, workers=workers)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFits(Result):
-    """A family fitted to many series; ``fits["scale"]`` is an array of one parameter, ``fits.one(i)`` a `DistributionFit`.
+class DistributionFits(BatchOfFits):
+    """A family fitted to many series: ``fits["scale"]`` is an array of one parameter, ``fits.one(which)`` a `DistributionFit`.
+
+    ``fits.one`` takes a key or, where none is equal, an index. ``fits[key]`` is that fit, too, where the key is neither a number
+    nor the name of a parameter, and ``fits[i]`` the one at an index. ``fits.at(i)``, `len`, iteration over the fits and
+    ``fits.items()``, pairs (key, fit), go through the flattened batch.
 
     Attributes
     ----------
@@ -322,10 +340,11 @@ class DistributionFits(Result):
     params, se : array of shape (..., p)
     covariance : array of shape (..., p, p)
     loglik, n_obs, zeros : array of shape (...)
+        `n_obs` are the sums of the weights, without weights `n_values`.
     n_values, n_missing, n_iter, status : array of int of shape (...)
         The last has numbers of `numbastats.Status`.
     keys : tuple or None
-        Of the series, where they came in a dict or in groups.
+        Of the series, where they came in a dict, in groups, or in an array of xarray, whose coordinates they are.
     free : int
         Number of parameters that were estimated.
     labels : xarray.DataArray or None
@@ -353,17 +372,34 @@ class DistributionFits(Result):
     zeros: NDArray[np.float64]
     n_iter: NDArray[np.int64]
     status: NDArray[np.int64]
-    keys: Keys | None
+    _keys: Keys | None
     free: int
     labels: Any = None
     method: str = "ml"
     partial: bool = False
     n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
+    _refused: Refusals | None = None  # of series whose values are not admitted
 
-    def __getitem__(self, name: str) -> Any:
+    @functools.cached_property
+    def keys(self) -> Keys | None:  # type: ignore[override]
+        """Keys of the series, None where they have none."""
+        return self._keys if self.labels is None else keys_of(self.labels)
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    @property
+    def _shape(self):
+        return self.status.shape
+
+    @property
+    def _names(self):
+        return self.names
+
+    def _named(self, name):
         """One parameter of every series: an array, with the labels of the data where these came from xarray."""
-        values = self.params[..., self.names.index(choice("name", name, self.names))]
+        values = self.params[..., self.names.index(name)]
         return values if self.labels is None else self.labels.copy(data=values).rename(name)
 
     @property
@@ -371,12 +407,12 @@ class DistributionFits(Result):
         """The word for the class."""
         return self.cls.family
 
-    @property
+    @functools.cached_property
     def converged(self) -> NDArray[np.bool_]:
         """Whether each fit ended in a maximum inside of the parameters, or at a limit of the family."""
         return _CONVERGED[self.status]
 
-    @property
+    @functools.cached_property
     def limit(self) -> NDArray[np.str_]:
         """The family of the limit at which each fit ended, "" where there is none."""
         words = np.array([*(special.family for special in self.cls._contains), ""])
@@ -403,7 +439,7 @@ class DistributionFits(Result):
         """Standard errors of `limit_params`."""
         return self._of_limits(None if self._limits is None else self._limits.se)
 
-    @property
+    @functools.cached_property
     def n_free(self) -> NDArray[np.int64]:
         """Number of parameters that were estimated; at a limit, of those of the limit."""
         if self._limits is None:
@@ -419,47 +455,56 @@ class DistributionFits(Result):
                 if limit or remark:
                     text = _in_words(Status.LIMIT if limit else Status.OK, remark, limit)
                     said = np.where((limits == limit) & (remarks == remark), text, said)
+        if self._refused is not None:
+            words = said.ravel().tolist()
+            for i in self._refused.which.tolist():
+                words[i] = self._refused.words(i) or words[i]
+            said = np.array(words).reshape(said.shape)
         return said
 
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
-        i = self._index(index)
-        return _in_words(self.status[i], self._remarks(i).item(), self.limit[i])
+        return self._words(self._place(index))
 
-    @property
+    def _words(self, place):
+        """How a fit ended, by its position."""
+        i = self._at(place)
+        if self._refused is not None and _REFUSED[self.status[i]]:
+            words = self._refused.words(place)
+            if words:
+                return words
+        return _in_words(self.status[i], self.remarks[i], self.limit[i])
+
+    @functools.cached_property
     def remarks(self) -> NDArray[np.str_]:
         """What is to be known of fits that converged, "" where there is nothing; see `DistributionFit.remark`."""
-        return self._remarks(...)
-
-    def _remarks(self, i):
-        """The remarks on a part of the batch."""
-        se, likelihood = self.se[i], self.cls._likelihood
-        settles = likelihood is not None and likelihood.settles
+        se, likelihood, places = self.se, self.cls._likelihood, (math.nan, math.nan)
+        settles = likelihood is not None and (likelihood.settles or (self.partial and bool(likelihood.settled(places))))
         found: Any = np.where(np.isnan(se).any(axis=-1), "at a value" if settles else "not definite", "")
         if self.family == "variance_gamma":  # fixed parameters have the error 0
             lam, mu = self.names.index("lam"), self.names.index("mu")
-            found = np.where((self.params[i][..., lam] <= CUSPS) & np.isnan(se[..., mu]), "no derivative", found)
+            found = np.where((self.params[..., lam] <= CUSPS) & np.isnan(se[..., mu]), "no derivative", found)
         if likelihood is not None and likelihood.shifts and "loc" in self.names:
             found = np.where(se[..., self.names.index("loc")] > 0.0, "local", found)
         if self.method != "ml":
-            found = np.where(self.status[i] == Status.OK, "by moments", "outside")
-        told = np.where(np.isin(self.status[i], _TOLD[self.method == "ml"]), found, "")
+            found = np.where(self.status == Status.OK, "by moments", "outside")
+        told = np.where(np.isin(self.status, _TOLD[self.method == "ml"]), found, "")
         if self._limits is None:
             return told
-        counts = np.array([*(len(CLASSES[special.family].names) for special in self.cls._contains), 0])[self._limits.which[i]]
-        own = self._limits.se[i]
+        counts = np.array([*(len(CLASSES[special.family].names) for special in self.cls._contains), 0])[self._limits.which]
+        own = self._limits.se
         return np.where((np.isnan(own) & (np.arange(own.shape[-1]) < counts[..., None])).any(axis=-1), "at a value", told)
 
     @property
     def _likeliest(self):
         return self.converged & (self.method == "ml")
 
-    @property
+    @functools.cached_property
     def aic(self) -> NDArray[np.float64]:
         """Akaike's criterion; inf for fits that did not converge, so that the least of several is one that did."""
         return np.where(self._likeliest, 2.0 * self.n_free - 2.0 * self.loglik, math.inf)[()]
 
-    @property
+    @functools.cached_property
     def bic(self) -> NDArray[np.float64]:
         """Bayesian criterion of Schwarz; inf for fits that did not converge."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -468,7 +513,7 @@ class DistributionFits(Result):
     @property
     def distribution(self) -> Distribution:
         """The distributions of all series: one object, of the shape and with the labels of the batch."""
-        return self._assembled(self.params, self._limits, self.__getitem__)
+        return self._assembled(self.params, self._limits, self._named)
 
     def _rows(self, lo, hi):
         """The distributions of some of the series in the order of the flattened batch, with an axis for values."""
@@ -501,6 +546,24 @@ class DistributionFits(Result):
             index[which == place] = i
         return ByItem([made, *others], index)
 
+    def _parts(self):
+        """Those at no limit, then those at each limit in the parameters of the limit."""
+        n, p = self.status.size, len(self.names)
+        good, limits = np.ravel(self.converged), None if self._limits is None else self._limits.reshaped((n,))
+        which = np.full(n, -1) if limits is None else limits.which
+        for place in np.unique(which[good]).tolist():
+            use = np.flatnonzero(good & (which == place))
+            params, covariance = self.params.reshape(n, p)[use], self.covariance.reshape(n, p, p)[use]
+            cls, names, make = self.cls, self.names, functools.partial(distribution_of, self.cls)
+            if place >= 0:
+                known = dict(zip(self.names, params[0].tolist(), strict=True))  # ends of the support, which all share
+                cls = CLASSES[self.cls._contains[place].family]
+                names, width = cls.names, len(cls.names)
+                params, covariance = limits.params[use, :width], limits.covariance[use, :width, :width]
+                make = functools.partial(_of_limit, self.cls, place, known)
+            named = (dict(zip(names, a.T, strict=True)) for a in (params, standard_errors(covariance)))
+            yield Around(use, make, cls.in_domain, cls._positive, *named, covariance)
+
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
         missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
@@ -510,21 +573,34 @@ class DistributionFits(Result):
         lines += [f"{count} series: {_in_words(*ending)}" for ending, count in sorted(counts.items())]
         return "\n  ".join(lines)
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each series, in the order of the flattened batch.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1.
 
         Returns
         -------
         Table
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
-            ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged", "status", "remark", whose words `message` has,
-            and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their parameters, where values
-            are missing "n_missing".
+            ``"se_"`` with their names, "loglik", "n_values", "n_obs", "zeros", "converged", "status", "remark", whose words
+            `message` has, and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their
+            parameters, where values are missing "n_missing"; for a level also ``"lower_"`` and ``"upper_"`` with the names of the
+            columns of parameters, and "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
-        keys = self.keys if self.labels is None else keys_of(self.labels)
-        columns: dict[str, Any] = {} if keys is None else keys.columns("key")
-        columns |= {name: values.ravel() for name, values in self._columns().items()}
-        return Table(columns | ({"n_missing": self.n_missing.ravel()} if self.n_missing.any() else {}))
+        columns = {name: values.ravel() for name, values in self._columns().items()}
+        columns |= {"n_missing": self.n_missing.ravel()} if self.n_missing.any() else {}
+        known = {name: (columns[name], columns[f"se_{name}"]) for name in self.names}
+        known |= {f"limit_{name}": (columns[f"limit_{name}"], columns[f"limit_se_{name}"]) for name in self.limit_params}
+        return self._table(columns, functools.partial(with_intervals, known=known, level=level))
 
     def _columns(self, *more):
         """What tables have of each series, by name; `more` are named after the log-likelihood."""
@@ -533,7 +609,8 @@ class DistributionFits(Result):
             for prefix, values in (("", self.params), ("se_", self.se))
             for j, name in enumerate(self.names)
         }
-        columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_obs", "zeros", "converged", "status")}
+        columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_values", "n_obs", "zeros")}
+        columns |= {name: getattr(self, name) for name in ("converged", "status")}
         columns |= {"remark": self.remarks, "limit": self.limit}
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
         return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
@@ -544,10 +621,10 @@ class DistributionFits(Result):
         Returns
         -------
         xarray.Dataset
-            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status", "remark"
-            and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables, with the labels of
-            the data where these came in an array of xarray; else the dimensions are
-            "series", with the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
+            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_values", "n_obs", "zeros", "converged",
+            "status", "remark" and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables,
+            with the labels of the data where these came in an array of xarray; else the dimensions are "series", with the keys
+            of the series, or "series_0", "series_1", ... The attribute "family" has the family.
         """
         import xarray
 
@@ -558,38 +635,41 @@ class DistributionFits(Result):
         made = {name: like.copy(data=np.asarray(values)).drop_attrs().rename(name) for name, values in columns.items()}
         return xarray.Dataset(made, attrs={"family": self.family})
 
-    def _index(self, index):
-        """The index of one series, from an index or a key."""
-        i = self.keys.index(index) if self.keys is not None and index in self.keys else index
-        if np.shape(self.loglik[i]) != ():
-            raise IndexError(f"{index!r} is not the index of one series: the batch has shape {self.loglik.shape}")
-        return i
+    def _at(self, place):
+        """The index of a series from its position."""
+        return np.unravel_index(place, self.status.shape) if self.status.ndim != 1 else place
 
-    def one(self, index: Any) -> DistributionFit:
-        """The fit of one series, by its index (or key)."""
-        i = self._index(index)
+    def _item(self, i: int) -> DistributionFit:
+        words = self._words(i)
+        i = self._at(i)
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
         n_values, n_iter, status = (int(a[i]) for a in (self.n_values, self.n_iter, self.status))
-        remark, limit = self._remarks(i).item(), str(self.limit[i])
+        remark, limit = str(self.remarks[i]), str(self.limit[i])
         own: dict[str, Any] = {}
         if self._limits is not None and limit:
             names = CLASSES[limit].names
+            covariance = self._limits.covariance[i][: len(names), : len(names)]
             params_there, se_there = (
-                dict(zip(names, map(float, a[i]), strict=False)) for a in (self._limits.params, self._limits.se)
+                dict(zip(names, map(float, a), strict=False)) for a in (self._limits.params[i], standard_errors(covariance))
             )
-            within = int(self._limits.which[i]), self._limits.covariance[i][: len(names), : len(names)]
+            within = int(self._limits.which[i]), covariance
             own = dict(limit=limit, limit_params=params_there, limit_se=se_there, _limit=within)
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
-            message=_in_words(status, remark, limit),
+            message=words,
             partial=self.partial,
             remark=remark,
             n_free=int(self.n_free[i]),
             n_missing=int(np.broadcast_to(self.n_missing, self.loglik.shape)[i]),
             **own,
         )
+
+
+def _of_limit(cls, place, known, params):
+    """Distributions at a limit of a class from parameters of the limit's family by name."""
+    return limit_distribution(cls, place, np.stack([*params.values()], axis=-1), known)
 
 
 class _Series(NamedTuple):
@@ -736,9 +816,25 @@ class _Plan(NamedTuple):
         return int(np.isnan(self.values[: len(self.layout)]).sum())
 
     @property
+    def settled(self):
+        """Which of location and scale of the likelihood's kernel are at values of exact data."""
+        return self.cls._likelihood.settled(self.values[-4:-2]) if self.by_likelihood else ()
+
+    @property
     def model(self):
         """What has the kernel and its cost."""
         return self.cls._likelihood if self.by_likelihood else self.cls._equations
+
+    @property
+    def is_cut(self):
+        """Whether the values are those within a truncation."""
+        return self.by_likelihood and bool(np.isfinite(self.values[-2:]).any())
+
+    @property
+    def admitted(self):
+        """The values that it takes."""
+        fixed = dict(zip(self.layout, self.values.tolist(), strict=False))
+        return self.cls._admitted(fixed, *([tuple(self.values[-2:])] if self.by_likelihood else []))
 
     @property
     def known(self):
@@ -809,17 +905,18 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
             raise ValueError(f"fixed {name!r}: fits of {family} to such data take {', '.join(layout[1:])}")
         values[layout.index(name)] = value
     values[-2:] = cut or (-math.inf, math.inf)
-    settled = likelihood.settled(values[len(layout) - 2 : len(layout)])
+    plan = _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
+    settled = plan.settled
     power = settled == ("scale",) and dict(zip(layout, values.tolist(), strict=False)).get("b") == 1.0
     if likelihood.bounded and np.isnan(values[-4:-2]).any() and not power:
         ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
         raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
-    if settled and (intervals or cut is not None):
+    if settled and cut is not None:
         raise ValueError(
-            f"{' and '.join(settled)} of {family} are at values of the sample; to censored or truncated data fit it with "
+            f"{' and '.join(settled)} of {family} are at values of the sample; to truncated data fit it with "
             f"fixed={{{settled[0]!r}: ...}}"
             if settled == ("loc",)
-            else f"{family} is fitted to exact values without truncation"
+            else f"{family} is fitted without truncation"
         )
     if own is not None and own.fixable is not None and math.isnan(values[-4]):
         raise ValueError(
@@ -828,7 +925,7 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
         )
     if likelihood.tied and math.isnan(values[-4]):
         raise ValueError(f"the likelihood of {family} has no maximum by loc and scale together: give loc a number in fixed=")
-    return _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
+    return plan
 
 
 def _slabs(s, limit, first=None):
@@ -948,6 +1045,8 @@ def _in_kernel(plan, share, device, workers, s, start=None):
 
     `start` has parameters of the kernel by name, from which its climbs begin.
     """
+    if plan.intervals and plan.settled:
+        return at_places(plan, s, share, lambda inner, part: _in_kernel(inner, False, device, workers, part))
     n, model = s.off.size - 1, plan.model
     width = len(plan.layout) if plan.by_likelihood else plan.values.size
     params, info = np.full((n, width), math.nan), np.empty((n, width * (width + 1) // 2))
@@ -961,7 +1060,7 @@ def _in_kernel(plan, share, device, workers, s, start=None):
     else:
         x, off = s.x.copy(), s.off
         w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
-    code = INTERVALS if plan.intervals else EXACT
+    code = INTERVALS if plan.intervals else CUT if plan.is_cut else EXACT
     first = (code, x, w, s.w is not None, share, plan.least or max(2, plan.free + 1), plan.values, off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)
@@ -1007,11 +1106,10 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
     counts = mass if s.w is None else _per_series(~_missing(s) & (s.w > 0.0) & ~(share & (s.x == 0.0)), s)
     counts = counts.astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
-    _tell(status)
     if s.w is not None and mass.size:
         i = int(np.argmin(mass / np.maximum(counts, 1)))
         warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
-    return DistributionFits(
+    found = DistributionFits(
         plan.cls,
         plan.names,
         params.reshape(*s.shape, p),
@@ -1024,9 +1122,21 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         plan.free,
         s.labels,
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
-        partial=plan.intervals or (plan.by_likelihood and bool(np.isfinite(plan.values[-2:]).any())),
+        partial=plan.intervals or plan.is_cut,
         n_missing=missing.reshape(s.shape),
+        _refused=_refused(s, plan, share, status),
     )
+    _tell(found)
+    return found
+
+
+def _refused(s, plan, share, status):
+    """Which condition values do not meet, of the series that are refused for it."""
+    which = np.flatnonzero(np.isin(status, (Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)))
+    if not which.size or is_lazy(s.x):
+        return None
+    left_out = lambda at: (share & (s.x[at] == 0.0)) | (s.w is not None and s.w[at] == 0.0)  # noqa: E731
+    return refusals(plan.admitted, which, s.x, s.off, s.hi, left_out)
 
 
 def _by_method(method, series, plan, given, device, workers, shown=None):
@@ -1042,7 +1152,7 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
         raise ValueError(
             f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
         )
-    return _of_moments(method, series, plan.cls)
+    return _of_moments(method, series, plan)
 
 
 def _inflated(s, plan, device, workers):
@@ -1101,8 +1211,9 @@ def _moments_rule(method, cls):
     return rule
 
 
-def _of_moments(method, s, cls):
+def _of_moments(method, s, plan):
     """Fits by moments."""
+    cls = plan.cls
     rule = _moments_rule(method, cls)
     if rule is None:
         names = ", ".join(name for name, c in CLASSES.items() if _moments_rule(method, c) is not None)
@@ -1136,8 +1247,9 @@ def _of_moments(method, s, cls):
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
     more = dict(labels=s.labels, method=method, n_missing=(np.diff(s.off) - counts).reshape(shape))
+    more["_refused"] = _refused(s, plan, False, status)
     found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), **more)
-    _tell(found.status, found.messages)
+    _tell(found)
     return found
 
 
@@ -1459,6 +1571,8 @@ class _WeightedFits:
         Those of them that are an end of the support, where the likelihood jumps.
     lower, upper : float
         Ends of the support, as far as no free parameter moves them.
+    admitted : Admitted
+        The values that the fits take.
     """
 
     def __init__(self, family, fixed):
@@ -1478,6 +1592,7 @@ class _WeightedFits:
             self.positive = tuple(name in self.cls._positive for name in self.free)
             if self._plan.by_likelihood and likelihood.settles:
                 self.settled = likelihood.settled(self._plan.values[-4:-2])
+        self.admitted = self.cls._admitted(self.fixed) if self._plan is None else self._plan.admitted
 
     def __call__(self, x, weights, workers):
         """Parameters by name for every row of `weights` (S, n), and whether they are there."""
@@ -1505,20 +1620,21 @@ Distribution.fit = classmethod(hands_on(fit_many)(Distribution.fit.__func__))  #
 Distribution._weighted_fits = _WeightedFits
 
 
-def _tell(status, messages=None):
+def _tell(found):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
-    failed = ~_CONVERGED[np.asarray(status)]
-    if not (failed & (status == Status.NONE_LEFT)).all():
-        failed &= status != Status.NONE_LEFT
-    _warn_of(failed, _MEANINGS[np.asarray(status)] if messages is None else messages)
+    failed = ~found.converged
+    if not (failed & (found.status == Status.NONE_LEFT)).all():
+        failed &= found.status != Status.NONE_LEFT
+    _warn_of(failed, found.message)
 
 
-def _warn_of(failed, messages):
-    """Warn of fits that failed, with the reason of the first."""
+def _warn_of(failed, message):
+    """Warn of fits that failed, with the reason of the first, which `message` says by its index."""
     if failed.any():
         count = "the fit ended" if failed.size == 1 else f"{failed.sum()} of {failed.size} fits ended"
         first = ", the first" if failed.size > 1 else ""
-        warn(f"{count} without a maximum{first}: {messages[failed].flat[0]}", ConvergenceWarning)
+        index = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(failed)))
+        warn(f"{count} without a maximum{first}: {message(index if failed.ndim else ())}", ConvergenceWarning)
 
 
 def _stable(cls, x, *, axis=None, dim=None, **options):
@@ -1529,7 +1645,7 @@ def _stable(cls, x, *, axis=None, dim=None, **options):
     if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
-    _warn_of(~np.asarray(found.converged), np.asarray(found.message))
+    _warn_of(~np.asarray(found.converged), np.asarray(found.message).__getitem__)
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 
 

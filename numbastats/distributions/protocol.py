@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, size_to_shape
-from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, refuse_mask
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, doubt_per_cent, refuse_mask
 from numbastats._core.device import Device as Streams
 from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver, elementwise, in_blocks, in_float32
 from numbastats._core.errors import METHODS, names_ours
@@ -34,6 +34,7 @@ from numbastats._core.kinds import (
 from numbastats._core.launch import choose_device
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
 from numbastats._core.parallel import check_workers
+from numbastats._core.refusals import Admitted
 from numbastats._core.results import Table
 from numbastats.distributions import tables
 from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
@@ -42,12 +43,13 @@ from numbastats.distributions.integrals import over_probabilities
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
-__all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_double", "in_units", "scipy_family", "scipy_methods"]
+__all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_units", "scipy_family", "scipy_methods"]
 
 _QUANTILES = ("ppf", "isf")
 _FEW = 100  # draws
 
 
+@names_ours
 class Distribution:
     """A distribution with its parameters, or a batch of them with parameters of any broadcast shape; immutable.
 
@@ -107,6 +109,7 @@ class Distribution:
         if own.get("names", ())[-2:] == ("loc", "scale"):
             shapes = cls.names[:-2]
             cls._scipy_shapes, cls._positive = own.get("_scipy_shapes", shapes), own.get("_positive", (*shapes, "scale"))
+        names_ours(cls)
 
     _mean_var: Callable[..., Any]  # of the standard form
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
@@ -139,6 +142,28 @@ class Distribution:
     def _truncation(cls, given, cut):
         """The fixed parameters that are ends of a truncation, and its ends: those that `truncated=` says."""
         return (), cut
+
+    @classmethod
+    def _admitted(cls, fixed, truncated=(-math.inf, math.inf)):
+        """The values that fits take, as far as no free parameter decides it; of `fixed`, numbers by name, those are NaN."""
+        begins, ends = -math.inf, math.inf
+        if cls._kernels is not None:  # NaN for shapes: their ends of the support are not known
+            known = cls._kernels.formulas.support.py_func((math.nan,) * 4)
+            begins, ends = (outer if math.isnan(end) else end for end, outer in zip(known, (begins, ends), strict=True))
+        ends = fixed.get("n", ends) if cls.is_discrete else ends
+        loc, scale = fixed.get("loc", 0.0), fixed.get("scale", 1.0)
+        if math.isnan(loc):
+            begins, ends = -math.inf, math.inf
+        elif math.isnan(scale):
+            begins, ends = loc if begins >= 0.0 else -math.inf, loc if ends <= 0.0 else math.inf
+        else:
+            begins, ends = loc + scale * begins, loc + scale * ends
+        rules = None if cls._likelihood is None else cls._likelihood._rules
+        closed = rules is not None and (rules.closed or (rules.begins == -math.inf and scale == scale))
+        named: dict[str, Any] = {"of_zeros": "" if cls.is_discrete else 'zeros="share" sets zeros apart'}
+        if "lower" in cls._known:
+            named["ends"] = tuple(f"the {end} end of {cls.family}" for end in ("lower", "upper"))
+        return Admitted(cls.family, begins, ends, closed, cls.is_discrete, truncated, moved=loc != 0.0 and begins == loc, **named)
 
     # -- estimation ---------------------------------------------------------------------------------------------
 
@@ -321,7 +346,6 @@ class Distribution:
         if self._kernels is None:
             return self._on_host(name, x, **options)
         if name in _QUANTILES:
-            options = dict(options)
             if self._takes_table(x, options.pop("method", "auto"), options["device"], self._kernels.cost[name]):
                 return self._on_host(name, x, **options)
         return self._by_points(name, x, **options)
@@ -354,8 +378,9 @@ class Distribution:
         dtype = check_dtype(dtype) if dtype is not None else result_dtype(("x",), (dtype_of(host),))
         with np.errstate(all="ignore"):
             points = np.asarray(host, np.float64)
-            shape = np.broadcast_shapes(points.shape, self.batch_shape)
-            result = np.asarray(self._at(name, np.broadcast_to(points, shape))).astype(dtype)
+            if self.batch_shape:
+                points = np.broadcast_to(points, np.broadcast_shapes(points.shape, self.batch_shape))
+            result = np.asarray(self._at(name, points, workers), dtype)
         result = result[()] if like is None else in_kind_of(result, like)
         return deliver(result, out, dtype)
 
@@ -373,23 +398,22 @@ class Distribution:
     def _by_kernels(self, name, x, parameters, out=None, dtype=None, device=None, workers=None, stream=None):
         """One function at x of any kind, in double precision; the result has the float type of x, or `dtype`."""
         kernels, shapes = self._kernels, self._scipy_shapes
-        options = dict(cost=kernels.cost[name], device=device, workers=workers, stream=stream)
-        kernel, names, values = kernels.one[name], ("x",), ()
+        options = dict(double=True, cost=kernels.cost[name], out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if self.batch_shape:
-            kernel, names, values = kernels.many[name], ("x", "loc", "scale", *shapes), parameters
-        else:
-            options["extras"] = lambda d: (parameters,)
-        evaluate = functools.partial(elementwise, lambda d: kernel, names)
-        return in_double(x, out, dtype, stream, lambda x, **o: evaluate((x, *values), **o, **options))
+            kernel, names = kernels.many[name], ("x", "loc", "scale", *shapes)
+            return elementwise(lambda d: kernel, names, (x, *parameters), **options)
+        kernel = kernels.one[name]
+        return elementwise(lambda d: kernel, ("x",), (x,), extras=lambda d: (parameters,), **options)
 
-    def _at(self, name, x):
-        """One function at float64 points of the result's shape: quantiles by a table, and by kernels beyond it."""
+    def _at(self, name, x, workers=None):
+        """One function at float64 points of the result's shape, a new array: quantiles by a table, and by kernels beyond it."""
         if name not in _QUANTILES:
             return self._by_points(name, x)
-        value = np.array(getattr(tables.kept(self), name)(x, device="cpu"))
-        rest = ~((x > 2.0**-60) & (x < 1.0)) | np.isnan(value)
-        value[rest] = self._by_points(name, x[rest])
-        return value
+        rest = functools.partial(self._points_on_host, name)
+        return tables.completed(tables.looked_up(tables.kept(self), name), x, 2.0**-60, rest, workers)
+
+    def _points_on_host(self, name, x, workers):
+        return self._by_points(name, x, device="cpu", workers=workers)
 
     def _of_z(self, name, z):
         """One function of the standard form, by kernels."""
@@ -464,6 +488,8 @@ class Distribution:
     ) -> Any:
         """Quantile at lower tail probability u: the ends of the support at 0 and 1, NaN outside [0, 1].
 
+        One number above 1 and up to 100 is warned of, as it may be meant in per cent.
+
         Parameters
         ----------
         u : array_like
@@ -481,15 +507,16 @@ class Distribution:
         array or scalar
         """
         options = dict(method=method, out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        return self._evaluated("ppf", u, options)
+        return _not_in_per_cent(u, self._evaluated("ppf", u, options))
 
     @hands_on(ppf)
     def isf(self, p: ArrayLike, **options: Unpack[QuantileOptions]) -> Any:
         """Quantile at upper tail probability p, accurate for the smallest p; the arguments are those of `ppf`."""
-        return self._evaluated("isf", p, options)
+        return _not_in_per_cent(p, self._evaluated("isf", p, options))
 
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
         """Ends of the interval with equal tails that holds `confidence` of the probability."""
+        doubt_per_cent(confidence)
         share: Any = confidence if has_labels(confidence) else real64(confidence)
         tail = 0.5 * (1.0 - share)
         return self.ppf(tail), self.isf(tail)
@@ -642,8 +669,7 @@ class Distribution:
 
     def _mapped(self, function, z, options, *others):
         """An elementwise function of draws, of the same kind and float type."""
-        where = _only(options, "device", "workers", "stream")
-        return in_double(z, None, None, options["stream"], lambda z, **o: function(z, *others, **o, **where))
+        return function(z, *others, dtype=None, **_only(options, "device", "workers", "stream"))
 
     def _located(self, z, options):
         """Draws of standard form with the location and scale."""
@@ -920,6 +946,7 @@ class Distribution:
         >>> float(Normal().expected_shortfall(0.025).round(6))
         -2.337803
         """
+        doubt_per_cent(p)
         if self._labels is not None or has_labels(p):
             return self._by_labels("expected_shortfall", p, upper=upper)
         p = real64(p)
@@ -1045,6 +1072,7 @@ class Distribution:
         )
 
 
+@names_ours
 class LocationScale:
     """What families without shapes have beside the protocol."""
 
@@ -1066,6 +1094,7 @@ class LocationScale:
         return self._nats
 
 
+@names_ours
 class OneShape:
     """What families with one shape of that name have beside the protocol."""
 
@@ -1112,6 +1141,13 @@ def _with_labels(cls, arguments, labels):
     made = cls(*arguments)
     object.__setattr__(made, "_labels", labels)
     return made
+
+
+def _not_in_per_cent(p, found):
+    """The quantile of p, which is warned of where it is NaN of one number that may be meant in per cent."""
+    if type(found) is np.float64 and found != found:
+        doubt_per_cent(p)
+    return found
 
 
 def _bits(value):
@@ -1174,16 +1210,6 @@ def scipy_family(cls):
     }
     shapes = ("size_" if name == "size" else name for name in cls._scipy_shapes)  # rvs has an argument of that name
     return type(f"numbastats_{cls.__name__}", (base,), methods)(name=cls.family, shapes=", ".join(shapes) or None)
-
-
-def in_double(x, out, dtype, stream, evaluate):
-    """A function of x in double precision; float32 values are converted before, and the result after it."""
-    if kind_of(x) is NUMPY:
-        x = as_host(x)
-    given = numpy_dtype(x) if dtype is None else check_dtype(dtype)
-    if given != FLOAT32:
-        return evaluate(x, out=out, dtype=FLOAT64)
-    return in_float32(evaluate(as_double(x, stream), out=None, dtype=FLOAT64), out, stream)
 
 
 def _score_block(distribution, options, x, *, dtype, workers):

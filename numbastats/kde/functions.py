@@ -530,6 +530,7 @@ def at_samples(
     return hand_over(result, out, e.model.kind, samples)
 
 
+@names_ours
 def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = None, weights: ArrayLike | None = None) -> Any:
     """Density on the border of the highest-density regions that hold given masses.
 
@@ -672,6 +673,7 @@ def _per_axis(name, value, d):
     return np.broadcast_to(value, (d,))
 
 
+@names_ours
 def perkins(f: ArrayLike, g: ArrayLike) -> float:
     """Perkins similarity score of two densities on the same grid.
 

@@ -39,8 +39,8 @@ def split(samples, by, weights=None, name="by"):
     names = [by] if isinstance(by, str) else by if isinstance(by, list) and all(isinstance(v, str) for v in by) else None
     if names is not None and hasattr(samples, "columns"):
         columns = list(samples.columns)
-        if missing := [v for v in names if v not in columns]:
-            raise ValueError(f"{name}={by!r} names {missing[0]!r}, but the columns of the samples are {columns}")
+        if absent := [v for v in names if v not in columns]:
+            raise ValueError(f"{name}={by!r} names {absent[0]!r}, but the columns of the samples are {columns}")
         given = [samples[v] for v in names]
         rest = [c for c in columns if c not in names]
         if not rest:

@@ -20,6 +20,7 @@ from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.options import Device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
+from numbastats._core.refusals import refusals
 from numbastats._core.slabs import SLAB, cuts
 from numbastats._core.status import Status
 from numbastats.mixture.families import family_of, names_distributions
@@ -555,35 +556,19 @@ def arrange(values, family, threads=1) -> Data:
         w[wrong] = 0.0
         x[w == 0.0] = np.nan  # takes no part, whatever it is
 
-    def flag(mask, code, text):
-        if not mask.any():
-            return
-        counts = _per_set(mask, off)
-        for d in np.nonzero(counts)[0]:
-            if status[d] == 0:
-                status[d] = code
-                first = int(np.nonzero(mask[off[d] : off[d + 1]])[0][0])
-                notes[int(d)] = text.format(count=int(counts[d]), first=first)
-
-    if bad_weight is not None:
-        flag(
-            bad_weight,
-            Status.NOT_FINITE,
-            "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
-        )
+    if bad_weight is not None and bad_weight.any():
+        counts = _per_set(bad_weight, off)
+        for d in np.flatnonzero(counts).tolist():
+            first, status[d] = int(bad_weight[off[d] : off[d + 1]].argmax()), Status.NOT_FINITE
+            notes[d] = f"{counts[d]} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0"
     clean = not family.discrete and _all_within(x, family.minimum, threads)
     drop = None
     if not clean:
         drop, infinite = np.isnan(x), np.isinf(x)
         outside = family.outside(np.where(drop | infinite, max(1.0, family.minimum), x))
-        flag(infinite, Status.NOT_FINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
-        sign = ">=" if family.closed else ">"
-        rule = "whole numbers >= 0" if family.discrete else f"values {sign} {family.minimum:g}"
-        flag(
-            outside & ~drop & ~infinite,
-            Status.OUTSIDE,
-            f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
-        )
+        found = refusals(family.admitted, np.flatnonzero((_per_set(outside | infinite, off) > 0) & (status == 0)), x, off)
+        status[found.which] = np.where(found.infinite, Status.NOT_FINITE, Status.OUTSIDE)
+        notes |= {d: found.words(d) for d in found.which.tolist()}
     dropped = lost = np.zeros(D, np.int64)
     if drop is not None and drop.any():
         dropped = _per_set(drop, off)
@@ -595,7 +580,8 @@ def arrange(values, family, threads=1) -> Data:
     for d in np.nonzero(np.diff(off) == 0)[0]:
         if status[d] == 0:
             status[d] = Status.NONE_LEFT
-            notes[int(d)] = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
+            left_out = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
+            notes[int(d)] = left_out if dropped[d] else "no values"
     if status.any():  # only usable data sets go on
         lengths = np.where(status == 0, np.diff(off), 0)
         keep = np.repeat(status == 0, np.diff(off))

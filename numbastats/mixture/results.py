@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import index_of
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
+from numbastats._core.information import standard_errors
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.options import Device
-from numbastats._core.results import Result, Table, dataset
+from numbastats._core.results import Around, BatchOfFits, OptionalIntervals, Result, Table, dataset, with_intervals
 from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Seed, in_words
@@ -96,8 +98,37 @@ def limits_in_words(limits):
     return f"; at a limit of its family: {said}" if said else ""
 
 
-class _Sets(Result):
+def _errors_of(columns, errors):
+    """Columns of standard errors, and estimates with their errors by name, as `with_intervals` takes them."""
+    errors = {"weight" if name == "weights" else name: error for name, error in errors.items()}
+    known = {name: (columns[name], error) for name, error in errors.items()}
+    return {f"se_{name}": error for name, error in errors.items()}, known
+
+
+def _with_errors(columns, errors, level):
+    """A table of components with the standard errors by name, and for a level with the ends of intervals."""
+    found, known = _errors_of(columns, errors)
+    return with_intervals(columns | found, known, level)
+
+
+class _Sets(BatchOfFits):
     """What batches of fits of both kinds have."""
+
+    @property
+    def n_values(self) -> NDArray[np.int64]:
+        """Numbers (D,) of observations that the fits rest on: `n_used`, by the name that all fits have."""
+        batch: Any = self
+        return np.asarray(batch.n_used, np.int64)
+
+    @property
+    def messages(self) -> NDArray[np.str_]:
+        """What the statuses mean, as `message` says it of one."""
+        batch: Any = self
+        return np.array([batch.message(i) for i in range(len(self))], np.str_)
+
+    def _named(self, name):
+        batch: Any = self
+        return batch.parameters[name]
 
     def _headline(self) -> str:
         batch: Any = self
@@ -105,32 +136,47 @@ class _Sets(Result):
         certified = f"{np.sum(batch.status == 0)} with a certified local maximum"
         return f"family {batch.family!r}, {len(batch)} data sets, {certified}{missing}"
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each component of each data set.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1; the fits must have standard errors.
 
         Returns
         -------
         Table
             A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
             keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
-            row of NaN.
+            row of NaN. For a level also ``"se_"``, ``"lower_"`` and ``"upper_"`` with "weight" and the names of parameters, and
+            "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of fits without standard errors.
         """
         batch: Any = self
         there = np.arange(batch.weights.shape[1]) < np.maximum(batch.n_components, 1)[:, None]
         sets, component = np.nonzero(there)
-        named = {"data_set": np.arange(len(batch))} if batch.keys is None else batch.keys.columns("data_set")
-        columns = {name: column[sets] for name, column in named.items()}
-        columns |= {"component": component, "weight": batch.weights[there]}
+        columns = {"component": component, "weight": batch.weights[there]}
         columns |= {name: values[there] for name, values in batch.parameters.items()}
-        return Table(columns | {"loglik": batch.loglik[sets], "status": batch.status[sets]})
+        columns |= {"loglik": batch.loglik[sets], "status": batch.status[sets]}
+        errors, known = _errors_of(columns, {} if level is None else {name: error[there] for name, error in batch.se.items()})
+        return self._by_set(sets, columns | errors, functools.partial(with_intervals, known=known, level=level))
+
+    def _by_set(self, sets, columns, make=Table):
+        """A table whose rows are of these data sets: their keys or numbers come first."""
+        return self._table(({"data_set": sets} if self.keys is None else {}) | columns, make, "data_set", sets)
 
     @property
     def selection(self) -> Table:
         """A row for each number of components that was tried with each data set: "data_set", then as `MixtureFit.selection`."""
         batch: Any = self
         sets, columns = batch._tried()
-        named = {"data_set": np.arange(len(batch))} if batch.keys is None else batch.keys.columns("data_set")
-        return Table({name: column[sets] for name, column in named.items()} | columns)
+        return self._by_set(sets, columns)
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
@@ -178,6 +224,7 @@ class _Pickled:
         vars(self).update({n: _renumbered(n, v) if old else v for n, v in state.items() if n != "_statuses"})
 
 
+@names_ours
 class MixtureDistribution(_Pickled):
     """The fitted mixture as a distribution."""
 
@@ -396,6 +443,7 @@ class MixtureDistribution(_Pickled):
         raise NotImplementedError
 
 
+@names_ours
 class _Classified:
     """What a fit says of the components that values come from."""
 
@@ -443,8 +491,13 @@ class _Classified:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class _Fit(Result):
+class _Fit(OptionalIntervals):
     """What fits of both kinds have."""
+
+    @property
+    def n_values(self) -> int:
+        """Number of observations that the fit rests on: `n_used`, by the name that all fits have."""
+        return self.n_used
 
     family: Any
     weights: NDArray
@@ -611,15 +664,27 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
             f"BIC {self.bic:.8g}, {self.message}"
         )
 
-    def summary(self) -> Table:
-        """The components as a table: weight, parameters, means of x, and standard errors where the fit has them.
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table: weight, parameters, means of x, and errors where the fit has them.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of the intervals, between 0 and 1; by default 0.95 where the fit has standard errors (``se=True``).
 
         Returns
         -------
         Table
             A dict of columns that prints as a table, with a row for each component, in the order of the fit: "weight", the names
-            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters,
+            then so with ``"lower_"`` and ``"upper_"``, and "level", which prints in the headings of these.
             `to_frame` gives it as a data frame.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
 
         Examples
         --------
@@ -632,8 +697,7 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
         columns = {"weight": self.weights} | self.parameters
         columns["mean_of_x"], variances = family.moments(self.centres, self.params)
         columns["sd_of_x"] = np.sqrt(variances)
-        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        return Table(columns)
+        return _with_errors(columns, self.se, 0.95 if level is None and self.se else level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -749,14 +813,26 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         names = ", ".join(d.family for d in self.components)
         return f"components {names}; {self._counts()}, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
 
-    def summary(self) -> Table:
-        """The components as a table: weight, family, parameters, means of x, and standard errors where the fit has them.
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table: weight, family, parameters, means of x, and errors where the fit has them.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of the intervals, between 0 and 1; by default 0.95 where the fit has standard errors (``se=True``).
 
         Returns
         -------
         Table
             A dict of columns that prints as a table, with a row for each component: "weight", "family", the names of
-            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters,
+            then so with ``"lower_"`` and ``"upper_"``, and "level", which prints in the headings of these.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
         """
         columns = {
             "weight": self.weights[: len(self.components)],
@@ -765,8 +841,7 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         columns |= self.parameters
         columns["mean_of_x"] = self.component_means()
         columns["sd_of_x"] = np.array([d.std() for d in self.components], np.float64)
-        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        return Table(columns)
+        return _with_errors(columns, self.se, 0.95 if level is None and self.se else level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -809,8 +884,20 @@ class ComponentsBatch(_Sets):
     def __len__(self) -> int:
         return len(self.fits)
 
-    def __getitem__(self, i: int) -> ComponentsFit:
-        return self.fits[index_of(i, len(self), self.keys)]
+    @functools.cached_property
+    def _names(self):
+        return tuple(self.parameters)
+
+    _no_errors = "no standard error: fits of such components keep no covariance"
+
+    def _parts(self):
+        for i in np.flatnonzero(self.converged):  # fits keep standard errors and no covariance
+            one, none = self.fits[i], {"weight": np.full(1, math.nan)}
+            blank = np.full((1, 1, 1), math.nan)
+            yield Around(np.array([i]), lambda _, d=one.distribution: d, lambda _: True, (), none, none, blank, False)
+
+    def _item(self, i: int) -> ComponentsFit:
+        return self.fits[i]
 
     def __getattr__(self, name: str) -> NDArray:
         if name not in _NUMBERS:
@@ -837,7 +924,15 @@ class ComponentsBatch(_Sets):
     @property
     def parameters(self) -> dict[str, NDArray]:
         """Parameters (D, K) of the components by their names, NaN for those that a component does not have."""
-        found = [fit.parameters for fit in self.fits]
+        return self._named("parameters")
+
+    @property
+    def se(self) -> dict[str, NDArray]:
+        """Standard errors (D, K) of "weights" and parameters by name, NaN where a fit has none; empty where none has any."""
+        return self._named("se")
+
+    def _named(self, attribute: str) -> dict[str, NDArray]:
+        found = [getattr(fit, attribute) for fit in self.fits]
         names = dict.fromkeys(name for one in found for name in one)
         return {
             name: self._wide(
@@ -846,8 +941,8 @@ class ComponentsBatch(_Sets):
             for name in names
         }
 
-    def message(self, i: int) -> str:
-        """What the status of data set i means."""
+    def message(self, i: Any) -> str:
+        """What the status of a data set means, by its index or key."""
         return self[i].message
 
     def _tried(self):
@@ -894,8 +989,8 @@ class MixtureBatch(_Pickled, _Sets, _Components):
     Notes
     -----
     ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components. A number i counts from
-    0 on (negative from the end), whatever the keys are; the fits of other keys are ``batch[key]``. All of them are
-    ``zip(batch.keys, batch)``.
+    0 on (negative from the end), whatever the keys are; the fits of other keys are ``batch[key]``, and ``batch.one(which)``
+    takes keys first. ``batch["mean"]`` is an array of `parameters`. All fits are ``batch.items()``, pairs (key, fit).
     """
 
     family: str | tuple[str, float]
@@ -946,9 +1041,9 @@ class MixtureBatch(_Pickled, _Sets, _Components):
         columns = selection_of(number, self.criteria_.ravel(), self.statuses_.ravel(), number == np.repeat(self.n_components, C))
         return np.repeat(np.arange(D), C), columns
 
-    def message(self, i: int) -> str:
-        """What the status of data set i means."""
-        i = index_of(i, len(self), self.keys)
+    def message(self, i: Any) -> str:
+        """What the status of a data set means, by its index or key."""
+        i = self._place(i, by_key=not hasattr(i, "__index__"))
         status = int(self.status[i])
         if status not in (*FITTED, Status.COLLAPSED):
             return self.notes.get(i, in_words(status))
@@ -959,8 +1054,28 @@ class MixtureBatch(_Pickled, _Sets, _Components):
         limits = limits_of(family_of(self.family), self.params[i][..., : int(self.n_components[i])])
         return in_words(status) + found + limits_in_words(limits) + (f"; {self.notes[i]}" if i in self.notes else "")
 
-    def __getitem__(self, i: int) -> MixtureFit:
-        i = index_of(i, len(self), self.keys)
+    @property
+    def _names(self):
+        return family_of(self.family).parameters
+
+    _no_errors = "no standard error: it needs the covariance, which fit_many(..., cov=True) keeps"
+
+    def _parts(self):
+        family, width = family_of(self.family), self.weights.shape[1]
+        kinds = 1 + len(family.parameters)
+        for K in np.unique(self.n_components[self.converged]).tolist():
+            use = np.flatnonzero(self.converged & (self.n_components == K))
+            columns = [self.weights, *self.parameters.values()]
+            params = np.concatenate([column[use, :K] for column in columns], axis=1)
+            rows = np.concatenate([q * width + np.arange(K) for q in range(kinds)])
+            cov = self.cov[use][:, rows][:, :, rows] if self.cov.size else np.full((len(use), kinds * K, kinds * K), math.nan)
+            keep = np.arange(kinds * K) != K - 1  # the last weight follows from the others
+            names = [f"{name}_{k}" for name in ("weight", *family.parameters) for k in range(K)]
+            named = ({n: v for n, v, use in zip(names, a.T, keep, strict=True) if use} for a in (params, standard_errors(cov)))
+            make = functools.partial(_mixture, self._item(use[0]))
+            yield Around(use, make, _weighted, (), *named, cov[:, keep][:, :, keep], False)
+
+    def _item(self, i: int) -> MixtureFit:
         values: dict[str, Any] = {}
         K = int(self.n_components[i])
         for field in dataclasses.fields(MixtureFit):
@@ -981,6 +1096,24 @@ class MixtureBatch(_Pickled, _Sets, _Components):
                 v = getattr(self, field.name)[i]
                 values[field.name] = v[..., :K] if np.ndim(v) else v.item()
         return MixtureFit(**values)
+
+
+def _weighted(params):
+    """Whether weights by name, without the last, are those of a mixture."""
+    weights = [v for name, v in params.items() if name.startswith("weight_")]
+    return np.all([v >= 0.0 for v in weights], axis=0) & (np.sum(weights, axis=0) <= 1.0)
+
+
+def _mixture(like, params):
+    """The distribution of numbers by name, the last weight left out, in the place of those of a fit; of counts that fit."""
+    K, values = like.n_components, np.array([*params.values()])
+    weights, rest = np.append(values[: K - 1], 1.0 - values[: K - 1].sum()), values[K - 1 :].reshape(-1, K)
+    seconds = rest[1:].reshape(like.params.shape) if len(rest) > 1 else like.params
+    made = dataclasses.replace(like, weights=weights, centres=rest[0], params=seconds)
+    try:
+        return made.distribution
+    except TypeError:
+        return made
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

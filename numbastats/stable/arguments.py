@@ -185,12 +185,6 @@ def range_of(name, bounds):
     return (-math.inf if name == "loc" else 0.0), math.inf
 
 
-def check_level(level):
-    """ValueError unless it is a level of confidence."""
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level!r} is not between 0 and 1; use 0.95 for 95 %")
-
-
 def check_likeliest(found):
     """The fit, if it is one of maximum likelihood."""
     if found.method != "ml":

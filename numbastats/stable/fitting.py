@@ -352,10 +352,12 @@ def fit_many(
         stack("n_obs", ()),
         stack("n_free", ()),
         keys,
+        stack("n_values", ()).astype(np.int64),
         stack("n_missing", ()),
     )
 
 
+@names_ours
 def fisher_information(alpha: float, beta: float, scale: float = 1.0) -> NDArray[np.float64]:
     """Expected information of one observation about (alpha, beta, loc, scale) in S0.
 
@@ -458,6 +460,7 @@ def _estimated(problem, found, likelihood):
         origin,
         mass * problem.share,
         len(problem.free),
+        problem.x.size,
         problem.missing,
     )
 
