@@ -315,9 +315,9 @@ def test_number_and_weight_of_values():
     w[-1] = 0.0
     found = fit(x, "gamma", weights=w, zeros="share")
     assert found.n_values == 3999 and found.n_obs == pytest.approx(100.0)
-    assert "3999 values of total weight 100, log-likelihood" in repr(found)
+    assert "3999 values of total weight 100, 1 missing, log-likelihood" in repr(found)
     plain = fit(x, "gamma", zeros="share")
-    assert plain.n_values == plain.n_obs == 4000 and "4000 values, log-likelihood" in repr(plain)
+    assert plain.n_values == plain.n_obs == 4000 and "4000 values, 1 missing, log-likelihood" in repr(plain)
     many = fit_many(np.stack([x, x[::-1]]), "gamma", weights=np.stack([w, w[::-1]]), zeros="share")
     assert many.n_values.tolist() == [3999, 3999] and many.n_values.dtype.kind == "i"
 
