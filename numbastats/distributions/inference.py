@@ -564,6 +564,12 @@ def _bootstraps(batch, function, level, count, rng, workers):
 def _of_parameter(batch, name):
     """Values and standard errors of a parameter, as the table of the fits has them, and why there are none."""
     table = batch.summary()
+    names = [known for known in table if f"se_{known}" in table]
+    if name not in names:
+        raise TypeError(
+            f"function={name!r} is no parameter that the fits have errors of: pass {' or '.join([*map(repr, names), ''])}a "
+            "function of a distribution, as lambda d: d.ppf(0.01)"
+        )
     converged, se = np.ravel(batch.converged), table[f"se_{name}"]
     none = np.where(se == 0.0, "the parameter was fixed", batch._no_errors)
     said = np.where(converged, np.where(se > 0.0, "ok", none), np.ravel(batch.messages))
