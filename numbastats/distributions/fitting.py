@@ -771,7 +771,7 @@ def _of_sets(data, series, name):
 
     def flat(values, called, numbers):
         parts, others = labelled_sets(values, name=called)
-        if np.ndim(parts) == 0 and not isinstance(parts, list):
+        if not isinstance(parts, list | tuple) and np.ndim(parts) == 0:
             return np.full(series.x.size, numbers(parts, called))
         parts = same_order(parts, keys, others, called)
         if len(parts) != len(sizes):
@@ -999,7 +999,9 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
             raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
         return _Plan(cls, own.names, layout, values, False)
     if cls._likelihood is None:
-        raise ValueError(f"{family} is fitted to exact values without truncation; leave out censored= and truncated=")
+        raise ValueError(
+            f"{family} is fitted to exact values without truncation; leave out censored=, event=, entry= and truncated="
+        )
     if (intervals or cut is not None) and not cls._likelihood.with_tails:
         raise ValueError(f"{family} is fitted to exact values without truncation, as its tails have no formulas: cdf= and sf=")
     likelihood, layout = cls._likelihood, cls._layout or cls.names
@@ -1234,7 +1236,8 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
         return _fitted(series, plan, given[-1] == "share", device, workers, shown)
     if any(value is not None for value in given) or series.hi is not None:
         raise ValueError(
-            f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
+            f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, event, entry, "
+            "truncated and zeros"
         )
     return _of_moments(method, series, plan.cls)
 
@@ -1270,7 +1273,7 @@ def _of_trials(s, n, plan, device, workers):
     off = 2 * np.arange(s.off.size, dtype=np.int64)
     found = _fitted(s._replace(x=x.reshape(-1), w=pairs.reshape(-1), off=off), plan, False, device, workers)
     each = {name: found.params.reshape(-1, len(found.names))[number, j] for j, name in enumerate(found.names)} | {"n": n}
-    loglik = sums(w * np.where(inside, distribution_of(plan.cls, each).logpmf(np.where(inside, k, 0.0)), 0.0))
+    loglik = sums(w * distribution_of(plan.cls, each).logpmf(k))
     counts = sums(kept).astype(np.int64)
     return dataclasses.replace(found, loglik=loglik.reshape(s.shape), n_values=counts.reshape(s.shape))
 
@@ -1378,7 +1381,7 @@ def _cut(truncated):
         raise TypeError(f"truncated={truncated!r} must be a pair of numbers, the ends between which values are seen")
     if any(np.ndim(v) for v in truncated):
         raise TypeError(
-            f"truncated={truncated!r} has an end for each value; it is one truncation for all, a pair of numbers. For units that "
+            f"truncated={truncated!r} has several numbers for an end; each takes one number, the same for all values. For units that "
             "are seen from times of their own on pass these as entry="
         )
     a, b = (end if v is None else float(v) for v, end in zip(truncated, (-math.inf, math.inf), strict=True))
@@ -1419,18 +1422,27 @@ def fit(
     fixed : dict, optional
         Values of parameters that are not estimated, by name; None frees one that is known otherwise, such as the loc of a gamma
         distribution. With loc among them, and for the families from "gev" on, `params` has all parameters of the class. The
-        distribution is ``found.distribution``.
+        distribution is ``found.distribution``. The n of "binomial" may be an array, trials of each value: p is then all successes
+        over all trials, `params` are those of one trial, n = 1, and trials are the observations of `n_obs`.
     zeros : {None, "share", "inflated"}
         "share" sets zeros apart and fits the other values. "inflated", for counts, fits a probability of zeros, `zeros` of the
         result, beside those of the distribution, which has the other parameters: the likelihood of a zero is zeros +
-        (1 - zeros) P(X = 0), and zeros >= 0.
+        (1 - zeros) P(X = 0), and zeros >= 0. Of censored values it must be known whether they are zeros: with "share" those whose
+        ends are both 0, and an interval from 0 on is of the other values; "inflated" refuses such intervals.
     censored : (array_like, array_like), optional
-        Ends (lo, hi), of the shape of x: value i lies between lo[i] and hi[i], which is exact where they are equal. -inf and inf
-        for values of which an upper or a lower end is known; with both the value is missing. Binned data are
-        ``fit(None, family, censored=(edges[:-1], edges[1:]), weights=counts)``. Not for the four hyperbolic families.
+        Ends (lo, hi), of the shape of x: value i lies between lo[i] and hi[i], which is exact where they are equal. NaN, or -inf
+        and inf, for an end that is not known: the value is below hi[i], or above lo[i]; without both it is missing. Binned data
+        are ``fit(None, family, censored=(edges[:-1], edges[1:]), weights=counts)``. Not for the four hyperbolic families.
+    event : array_like, optional
+        Whether the event was seen at x, of the shape of x: True or 1 for a life of length x, False or 0 for one that had not
+        ended then (censored at x); NaN is missing. In the place of `censored`.
+    entry : array_like, optional
+        Left truncation of each value, as of units that came under observation at the age entry[i], and are in the data only
+        because they lived longer: its likelihood is divided by P(X > entry[i]). One number, or an array of the shape of x;
+        -inf, or 0 for lives, for a unit that was seen from its start on. Below x, and below the upper end of an interval.
     truncated : (float, float), optional
-        Ends between which values are seen at all: the density is divided by the probability between them. None or an infinite
-        number for no end.
+        Ends between which values are seen at all, of all of them alike: the density is divided by the probability between them.
+        None or an infinite number for no end. Values at the ends are inside.
     method : {"ml", "lmoments", "moments"}
         Maximum likelihood, or that the first L-moments or moments are those of the data (exact values, without weights).
 
@@ -1442,14 +1454,15 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        For arguments that are not understood; x that is not one-dimensional; negative weights; weights with other labels than x.
+        For arguments that are not understood; x that is not one-dimensional; negative weights; weights, bounds, events and
+        entries with other labels than x; an entry at or above its value; what looks like events in `censored`.
 
     Warns
     -----
     ConvergenceWarning
         When the fit ends in no maximum, with the reason.
     UserWarning
-        When weights add up to less than the number of values: they count observations.
+        When weights add up to less than the number of values: they count observations; when `censored` may be meant as `event`.
 
     Notes
     -----
@@ -1459,9 +1472,9 @@ def fit(
     mean log(1 - x). The others are climbed by damped Newton steps with exact second derivatives from two or three starts.
 
     All other families, censored and truncated data and freed locations are climbed on one likelihood, log L = sum w log f(x) +
-    sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(a)), whose gradient is exact but by shapes in masses, and whose second
-    derivatives are differences of it; standard errors have six digits. Shapes of "gev" and "gpd" are searched for above -1/2,
-    where the maximum is regular. A freed location of a family that begins there is a local maximum below the least value.
+    sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(max(a, entry))), whose gradient is exact but by shapes in masses, and whose
+    second derivatives are differences of it; standard errors have six digits. Shapes of "gev" and "gpd" are searched for above
+    -1/2, where the maximum is regular. A freed location of a family that begins there is a local maximum below the least value.
 
     Families contain others, as special cases (gamma ones exponential distributions) or as limits of their parameters (Student's t
     the normal one). These are fitted to the same data: where one is likelier than the maximum that was found, the fit climbs
@@ -1568,17 +1581,19 @@ def fit_many(  # noqa: PLR0913
         (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
     family, fixed, zeros, truncated, method
         As in `fit`.
-    censored : (array_like, array_like), optional
-        As in `fit`, of the shape of `data`, which may be None; for arrays of series of one length.
+    censored, event, entry : array_like, optional
+        As in `fit`; they go with `data` as `weights` do. `data` may be None where `censored` has all.
     axis : int, optional
         Along which the values of a series run; the last one by default.
     by : str or sequence of str, optional
-        Columns of a pandas or polars frame that say to which series a row belongs; one other column has the values.
+        Columns of a pandas or polars frame that say to which series a row belongs; one other column has the values. Weights,
+        ends, events, entries and trials are then names of further columns, or arrays with a value for each row.
     dim : str, optional
         Instead of `axis` the name of a dimension of an xarray.DataArray, whose labels ``fits["scale"]`` has. An array of several
         dimensions needs one of the two.
     weights : array_like, optional
-        As in `fit`; broadcast against `data`.
+        As in `fit`; broadcast against an array of `data`. Of a list, a dict or groups another one with arrays of the same
+        lengths.
     device : {None, "auto", "cpu", "cuda"}
         Where the kernel runs, one series in a thread.
     workers : int or executor, optional
@@ -1605,7 +1620,7 @@ def fit_many(  # noqa: PLR0913
     ConvergenceWarning
         When fits end in no maximum, with their number and the first reason; series in which all values are missing do not count.
     UserWarning
-        When weights add up to less than the number of values.
+        When weights add up to less than the number of values; when `censored` may be meant as `event`.
 
     Examples
     --------

@@ -13,22 +13,34 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import choice, is_integer
+from numbastats._core.checks import choice, is_integer, is_lazy
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.groups import labelled_sets
 from numbastats._core.information import unit_moves
+from numbastats._core.kinds import to_host
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Result, Table
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
-from numbastats.distributions.fitting import CLASSES, DistributionFit, DistributionFits, class_of, fit, fit_many, series_of
+from numbastats.distributions.fitting import (
+    CLASSES,
+    DistributionFit,
+    DistributionFits,
+    class_of,
+    fit,
+    fit_many,
+    is_ragged,
+    series_of,
+)
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
 __all__ = ["Comparison", "Comparisons", "Estimate", "GoodnessOfFit", "compare", "compare_many", "goodness"]
 
 Statistic = Literal["ad", "ks", "cvm"]
+Kinds = Literal["continuous", "counts", "all"]
 _VALUES = 1 << 22  # simulated at a time
 _STEP = 0.05  # of derivatives, in standard errors
 _FARTHEST = 100.0  # standard errors within which a profile is followed
@@ -345,7 +357,10 @@ class Comparison(Result):
         Distances of Kolmogorov and Smirnov and of Anderson and Darling between the values and each fit. They are no tests:
         `goodness` has p-values.
     left_out : tuple of str
-        Families of ``families="all"`` whose support does not hold the values.
+        Families whose support does not hold the values, where none are named.
+    note : str
+        Which kind of families was chosen by the values, where none are named, and the word for the others; "" where that is
+        clear.
     """
 
     fits: dict[str, DistributionFit]
@@ -353,6 +368,7 @@ class Comparison(Result):
     ks: dict[str, float]
     ad: dict[str, float]
     left_out: tuple[str, ...]
+    note: str = ""
 
     @property
     def best(self) -> DistributionFit:
@@ -365,7 +381,7 @@ class Comparison(Result):
     def _headline(self) -> str:
         failed = [f"{f.family}: {f.message}" for f in self.fits.values() if not f.converged]
         out = [f"left out, as their support does not hold the values: {', '.join(self.left_out)}"] if self.left_out else []
-        return "\n  ".join([f"{len(self.fits)} families by {self.criterion}", *out, *failed])
+        return "\n  ".join([f"{len(self.fits)} families by {self.criterion}", *filter(None, [self.note]), *out, *failed])
 
     def summary(self) -> Table:
         """A row for each family, best first.
@@ -396,12 +412,15 @@ class Comparisons(Result):
         By family.
     criterion : str
     left_out : tuple of str
-        Families of ``families="all"`` whose support holds none of the series.
+        Families whose support holds none of the series, where none are named.
+    note : str
+        As of a `Comparison`.
     """
 
     fits: dict[str, DistributionFits]
     criterion: str
     left_out: tuple[str, ...]
+    note: str = ""
 
     @functools.cached_property
     def _criteria(self):
@@ -426,7 +445,7 @@ class Comparisons(Result):
         first, none = next(iter(self.fits.values())), int((np.asarray(self.best) == "").sum())
         failed = [f"{none} series: no fit ended in a maximum"] if none else []
         title = f"{len(self.fits)} families by {self.criterion}, {first.loglik.size} series of shape {first.loglik.shape}"
-        return "\n  ".join([title, *out, *failed])
+        return "\n  ".join([title, *filter(None, [self.note]), *out, *failed])
 
     def summary(self) -> Table:
         """A row for each family.
@@ -458,14 +477,49 @@ def _is_another(found, fits):
     return np.logical_or.reduce(same)
 
 
+def _are_integers(data, by=None, dim=None):
+    """Whether values are of an integer type."""
+    dtype = getattr(data, "dtype", None)
+    if hasattr(dtype, "is_integer"):  # of polars
+        return dtype.is_integer()
+    if dtype is not None:
+        kind = getattr(dtype, "kind", None) or np.asarray(to_host(data, "data")).dtype.kind
+        return kind in "iu"
+    if by is None and hasattr(data, "columns") and not hasattr(data, "ngroups"):
+        return all(_are_integers(data[column]) for column in data.columns)
+    sets, keys = labelled_sets(data, by, dim)
+    if keys is None and not is_ragged(sets):
+        return np.asarray(sets).dtype.kind in "iu"
+    return all(map(_are_integers, sets))
+
+
+def _by_values(families, call, data, axis=None, by=None, dim=None, name="data"):
+    """Families to compare where none are named, and a note on them: of integers from 0 on those of counts."""
+    if families is not None:
+        return families, ""
+    if is_lazy(data):
+        return "continuous", ""
+    values = series_of(data, axis, None, 1, by, dim, name).x
+    values = values[~np.isnan(values)]
+    if not (values.size and ((values >= 0.0) & (values == np.floor(values)) & (values < math.inf)).all()):
+        return "continuous", ""
+    if _are_integers(data, by, dim):
+        others = f'{call}(..., "continuous") compares the others'
+        return "counts", f"families of counts, as the values are integers from 0 on; {others}"
+    return (
+        "continuous",
+        f'continuous families, though all values are whole numbers; {call}(..., "counts") compares those of counts',
+    )
+
+
 def _families(families):
     """Names of families to compare."""
     if isinstance(families, str):
-        if families not in ("all", "counts"):
-            raise TypeError(f'families={families!r} is one name; pass "all", "counts" or a list, [{families!r}]')
+        if families not in ("all", "continuous", "counts"):
+            raise TypeError(f'families={families!r} is one name; pass "continuous", "counts" or a list, [{families!r}]')
         return tuple(n for n, c in CLASSES.items() if not c._known and c.is_discrete == (families == "counts"))
     if not families:
-        raise ValueError('families is empty; pass "all" or a list of names')
+        raise ValueError('families is empty; pass "continuous", "counts" or a list of names')
     words = [class_of(family).family for family in families]
     if len(set(words)) < len(words):
         raise ValueError(f"families has {max(words, key=words.count)!r} more than once")
@@ -478,7 +532,7 @@ def _families(families):
 @hands_on(fit_many)
 def compare_many(
     data: Any,
-    families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
+    families: Kinds | Sequence[Name | type[Distribution]] | None = None,
     *,
     criterion: Literal["bic", "aic"] = "bic",
     **options: Unpack[CompareOptions],
@@ -490,7 +544,7 @@ def compare_many(
     data : array_like, list, dict, groups
         As in `fit_many`.
     families, criterion
-        As in `compare`; "all" leaves out the families whose support holds none of the series.
+        As in `compare`; families are left out whose support holds none of the series.
     **options
         Of `fit_many`: axis, by, dim, weights, device, workers, progress.
 
@@ -519,6 +573,8 @@ def compare_many(
     ['gamma', 'lognormal', 'normal']
     """
     choice("criterion", criterion, ("bic", "aic"))
+    where = (options.get(name) for name in ("axis", "by", "dim"))
+    families, note = _by_values(families, "compare_many", data, *where)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = {name: fit_many(data, name, **options) for name in _families(families)}
@@ -527,15 +583,12 @@ def compare_many(
         if isinstance(families, str)
         else ()
     )
-    return Comparisons({f.family: f for name, f in found.items() if name not in left_out}, criterion, left_out)
+    return Comparisons({f.family: f for name, f in found.items() if name not in left_out}, criterion, left_out, note)
 
 
 @names_ours
 def compare(
-    x: ArrayLike,
-    families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
-    *,
-    criterion: Literal["bic", "aic"] = "bic",
+    x: ArrayLike, families: Kinds | Sequence[Name | type[Distribution]] | None = None, *, criterion: Literal["bic", "aic"] = "bic"
 ) -> Comparison:
     """Fit several families to the same values, and order them by a criterion.
 
@@ -543,10 +596,11 @@ def compare(
     ----------
     x : array_like of shape (n,)
         NaN is missing.
-    families : "all", "counts" or sequence of str
-        Of `fit`. "all" are the continuous ones whose support holds the values; the others are listed in ``left_out``. The
-        truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
-        "negative_binomial" and "geometric"; a list has families of one of the two kinds.
+    families : "continuous", "counts" or sequence of str, optional
+        Of `fit`. "continuous" (or "all") are the continuous ones whose support holds the values; the others are listed in
+        ``left_out``. The truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
+        "negative_binomial" and "geometric"; a list has families of one of the two kinds. By default "counts" for values of an
+        integer type from 0 on, "continuous" for others; ``note`` says which, where one may have meant the others.
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.
@@ -574,9 +628,10 @@ def compare(
     (['gamma', 'weibull', 'lognormal', 'normal'], 'gamma')
     """
     choice("criterion", criterion, ("bic", "aic"))
-    names = _families(families)
     if np.ndim(x) != 1:
         raise ValueError(f"x has shape {np.shape(x)}; compare takes one series, compare_many many")
+    families, note = _by_values(families, "compare", x, name="x")
+    names = _families(families)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = [fit(x, name) for name in names]
@@ -591,7 +646,7 @@ def compare(
     values = series_of(x, None, None, 1, name="x").x
     values = np.sort(values[~np.isnan(values)])
     ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
-    return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out)
+    return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out, note)
 
 
 # --- goodness of fit ---------------------------------------------------------------------------------------------------
