@@ -15,7 +15,7 @@ from numbastats._core.kinds import to_host
 __all__ = ["are_exact", "bounded", "bounds_of_scipy", "entered", "is_censored_data", "of_events", "pair_of", "seen"]
 
 _SHOWN = 5  # values in a message
-_MANY = 3  # different ends beside zeros and ones, from which on these look like events
+_MANY = 3  # different ends beside ones, from which on these look like events
 
 
 def is_censored_data(x: Any) -> bool:
@@ -78,7 +78,7 @@ def seen(values: Any, name: str) -> Any:
         other = [int(v) if v == int(v) else v for v in found if math.isfinite(v)] + [v for v in found if not math.isfinite(v)]
     else:
         items = [None if _is_missing(v) else v for v in a.ravel().tolist()]
-        other = list(dict.fromkeys(v for v in items if v is not None))
+        other = list(dict.fromkeys(v for v in items[::-1] if v is not None))
         numeric = all(isinstance(v, bool | int | float) for v in other)
         found = other if numeric else [math.nan]
         made = np.array([math.nan if v is None or not numeric else float(v) for v in items]).reshape(a.shape)
@@ -145,9 +145,8 @@ def _refuse_events(lo, hi):
         )
     if (hi == 1.0).all() and np.unique(lo).size > 1:
         warn(f"censored has hi=1 for all values: if that says that the events were seen, call {call}")
-    if set(np.unique(lo).tolist()) == {0.0, 1.0} and (lo < hi).all():
-        if min(np.unique(hi[lo == v]).size for v in (0.0, 1.0)) >= _MANY:
-            warn(f"censored has ends lo that are all 0 or 1, with many ends hi: if these are events and times, call {call}")
+    if set(np.unique(lo).tolist()) == {0.0, 1.0} and (lo < hi).all() and np.unique(hi[lo == 1.0]).size >= _MANY:
+        warn(f"censored has ends lo that are all 0 or 1, with many ends hi: if these are events and times, call {call}")
 
 
 def are_exact(lo: Any, hi: Any) -> bool:

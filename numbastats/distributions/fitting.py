@@ -738,6 +738,8 @@ def _of_rows(data, by, used, least):
     """Series of the numbers of a frame's rows, what goes beside them, and the name of the column of values, None without one."""
     if not hasattr(data, "columns"):
         labelled_sets(data, by)  # says what to pass
+    for column in used:
+        choice("a column", column, list(data.columns))
     keys, number = [by] if isinstance(by, str) else list(by), "row"
     while number in data.columns:
         number += "_"
@@ -747,9 +749,7 @@ def _of_rows(data, by, used, least):
     at = series.x.astype(np.int64)
 
     def flat(values, name, numbers):
-        if isinstance(values, str):
-            choice(name, values, list(data.columns))
-        else:
+        if not isinstance(values, str):
             rows_alike(data, values, ("data", name))
         column = numbers(data[values] if isinstance(values, str) else values, name)
         if column.shape not in ((), (len(data),)):
@@ -1381,8 +1381,8 @@ def _cut(truncated):
         raise TypeError(f"truncated={truncated!r} must be a pair of numbers, the ends between which values are seen")
     if any(np.ndim(v) for v in truncated):
         raise TypeError(
-            f"truncated={truncated!r} has several numbers for an end; each takes one number, the same for all values. For units that "
-            "are seen from times of their own on pass these as entry="
+            f"truncated={truncated!r} has several numbers for an end; each takes one number, the same for all values. For units "
+            "that are seen from times of their own on pass these as entry="
         )
     a, b = (end if v is None else float(v) for v, end in zip(truncated, (-math.inf, math.inf), strict=True))
     if not a < b:
@@ -1531,7 +1531,7 @@ def fit(
 def _of_fixed(cls, fixed):
     """Fixed parameters, and trials where each value has its own, of which one is then fixed."""
     n = (fixed or {}).get("n") if "n" in cls._known else None
-    if isinstance(n, str) or (n is not None and (np.ndim(n) or isinstance(n, Mapping) or hasattr(n, "ngroups"))):
+    if isinstance(n, str | list | tuple | Mapping) or hasattr(n, "ngroups") or (n is not None and np.ndim(n)):
         return dict(fixed) | {"n": 1.0}, n
     return fixed, None
 
