@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from numbastats._core.checks import choice
+from numbastats._core.checks import checked_level, choice
+from numbastats._core.errors import names_ours, renamed
 from numbastats._core.kinds import to_host
+from numbastats._core.results import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,7 +161,9 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
     return _density_axes(ax)
 
 
-def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, ax: Axes | None = None) -> Axes:
+@renamed(confidence="level")
+@names_ours
+def qq(data: ArrayLike, distribution: Any = None, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
     """Ordered values against quantiles of a distribution, with a pointwise band.
 
     Parameters
@@ -169,9 +173,9 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     distribution : distribution, optional
         Anything with the method `ppf`, or a fit of it. By default the normal distribution of the data's mean and standard
         deviation.
-    confidence : float
-        Of the band at each place for samples of exactly this distribution; samples stay closer to the line than the band says
-        where the parameters were estimated from the same data.
+    level : float
+        Confidence of the band at each place, between 0 and 1, for samples of exactly this distribution; samples stay closer to
+        the line than the band says where the parameters were estimated from the same data.
     ax : matplotlib axes, optional
 
     Returns
@@ -184,8 +188,7 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     """
     from scipy.special import betaincinv
 
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence={confidence!r} is not between 0 and 1")
+    level = checked_level(level)
     x = _data(data)
     if distribution is None:
         from numbastats.distributions import Normal
@@ -194,9 +197,9 @@ def qq(data: ArrayLike, distribution: Any = None, *, confidence: float = 0.95, a
     distribution = _distribution(distribution, "ppf")
     i = np.arange(1, x.size + 1)
     expected = distribution.ppf((i - 0.5) / x.size)
-    low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence))
+    low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * level, 0.5 + 0.5 * level))
     ax = _axes(ax)
-    ax.fill_between(expected, low, high, color="0.88", label=f"{confidence:.0%} of samples, at each place")
+    ax.fill_between(expected, low, high, color="0.88", label=f"{percent(level)} of samples, at each place")
     ax.plot(expected[[0, -1]], expected[[0, -1]], "k-", lw=0.8)
     ax.plot(expected, x, ".", ms=4, label="data")
     ax.set(xlabel="quantile of the distribution", ylabel="ordered data")
@@ -320,7 +323,7 @@ def contours(
         dots = {"color": "0.75"} if by is None else {"color": f"C{i % 10}", "alpha": 0.3, "label": str(label)}
         ax.plot(*parts[label].T, ".", ms=2, zorder=0, **dots)
         lines = ax.contour(axes[0], axes[1], grid.T, levels=np.maximum(levels, np.finfo(float).tiny), **colour)
-        ax.clabel(lines, fmt={level: f"{mass:.0%}" for level, mass in zip(lines.levels, masses[::-1], strict=True)}, fontsize=8)
+        ax.clabel(lines, fmt={level: percent(mass) for level, mass in zip(lines.levels, masses[::-1], strict=True)}, fontsize=8)
     if by is not None:
         for handle in ax.legend(frameon=False, title=by if isinstance(by, str) else None, markerscale=5).legend_handles:
             handle.set_alpha(1.0)
@@ -408,15 +411,17 @@ def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: A
     return _density_axes(ax)
 
 
-def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None = None) -> Axes:
+@renamed(prob="level")
+@names_ours
+def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | None = None) -> Axes:
     """Posterior means and intervals of the coefficients of a regression.
 
     Parameters
     ----------
     model : fitted estimator of numbastats.bayes
         With its draws (keep="draws").
-    prob : float
-        Probability of the central intervals.
+    level : float
+        Probability of the central intervals, between 0 and 1.
     sort : bool
         Order coefficients by their means, instead of by column.
     ax : matplotlib axes, optional
@@ -425,7 +430,7 @@ def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None 
     -------
     matplotlib axes
     """
-    table = model.summary(prob)
+    table = model.summary(level)
     keep = [i for i, name in enumerate(table["name"]) if name not in ("intercept", "log_tau", "log_sigma")]
     name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))
     order = np.argsort(mean) if sort else np.arange(mean.size)[::-1]
@@ -434,7 +439,7 @@ def forest(model: Any, *, prob: float = 0.9, sort: bool = True, ax: Axes | None 
     ax.errorbar(mean[order], np.arange(mean.size), xerr=np.maximum(spread, 0.0), fmt="ko", ms=3, lw=1)
     ax.axvline(0.0, color="0.7", lw=0.8, zorder=0)
     ax.set_yticks(np.arange(mean.size), name[order])
-    ax.set(xlabel=f"coefficient: posterior mean and {prob:.0%} interval")
+    ax.set(xlabel=f"coefficient: posterior mean and {percent(level)} interval")
     return ax
 
 

@@ -115,7 +115,8 @@ def test_normal_and_gaussian_are_one_word():
 def test_missing_values():
     missing = np.append(X, np.nan)
     with pytest.raises(ValueError, match="nan_policy='omit'"):
-        ns.stable.fit(missing)
+        ns.stable.fit(missing, nan_policy="raise")
+    assert ns.stable.fit(missing, "quantile").n_missing == 1
     with pytest.raises(ValueError, match="nan_policy='omit'"):
         ns.kde.grid(missing, AXES[:1])
     assert ns.mixture.fit(missing, 1, family="normal", rng=0).n_dropped == 1

@@ -74,7 +74,7 @@ def test_density_is_of_unit_scale(ax, x):
 
 def test_qq_of_a_sample_and_its_band(ax):
     x = np.random.default_rng(3).exponential(size=200)
-    ns.plot.qq(x, scipy.stats.expon(), confidence=0.9, ax=ax)
+    ns.plot.qq(x, scipy.stats.expon(), level=0.9, ax=ax)
     expected, ordered = line(ax, "data")
     np.testing.assert_array_equal(ordered, np.sort(x))
     np.testing.assert_allclose(expected, scipy.stats.expon.ppf((np.arange(200) + 0.5) / 200), rtol=1e-12)
@@ -156,13 +156,42 @@ def test_mixture_is_the_sum_of_its_components(ax):
 
 def test_forest_shows_means_and_intervals(ax, model):
     table = model.summary(0.8)
-    ns.plot.forest(model, prob=0.8, sort=False, ax=ax)
+    ns.plot.forest(model, level=0.8, sort=False, ax=ax)
     means = ax.lines[0].get_xdata()
     np.testing.assert_array_equal(means[::-1], table["mean"][1:4])
     (bars,) = ax.collections
     ends = np.array([segment[:, 0] for segment in bars.get_segments()])[::-1]
     np.testing.assert_allclose(ends, np.stack([table["lower"], table["upper"]], axis=1)[1:4], rtol=1e-12)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["x2", "x1", "x0"]
+
+
+def bands(ax):
+    """Vertices of all bars and bands, and the texts that name levels."""
+    return [path.vertices.tolist() for one in ax.collections for path in one.get_paths()], ax.get_legend_handles_labels()[1]
+
+
+def test_levels_stand_in_plots_and_have_their_former_names_for_a_release(model):
+    from matplotlib import pyplot
+
+    x = np.random.default_rng(3).normal(size=50)
+    for draw, former in ((lambda **o: ns.plot.forest(model, **o), "prob"), (lambda **o: ns.plot.qq(x, **o), "confidence")):
+        now = draw(level=0.9)
+        with pytest.warns(DeprecationWarning, match=f"{former}= of .*is level= now") as told:
+            before = draw(**{former: 0.9})
+        assert told[0].filename == __file__ and bands(now) == bands(before)
+        assert bands(draw()) == bands(draw(level=0.95)) != bands(now)
+        with pytest.raises(TypeError, match="pass level= alone"):
+            draw(level=0.9, **{former: 0.9})
+        with pytest.raises(TypeError, match="'confidence_level': use level="):
+            draw(confidence_level=0.9)
+        with pytest.raises(ValueError, match="level=95 is not between 0 and 1; use 0.95 for 95 %"):
+            draw(level=95)
+        with pytest.warns(DeprecationWarning), pytest.raises(ValueError, match="level=90 .* use 0.9 for 90 %"):
+            draw(**{former: 90})
+    for level, text in ((0.95, "95 %"), (0.995, "99.5 %")):
+        assert ns.plot.forest(model, level=level).get_xlabel() == f"coefficient: posterior mean and {text} interval"
+        assert f"{text} of samples, at each place" in bands(ns.plot.qq(x, level=level))[1]
+    pyplot.close("all")
 
 
 def test_trace_and_rank_of_each_chain(model):

@@ -41,7 +41,7 @@ def probit(X: NDArray[np.float64], y: NDArray[np.bool_]) -> float:
     probabilities = model.predict_proba(X)[:, 1]
     _, lower, upper = model.predict_proba(X, interval=0.9)
     labels = model.predict(X)
-    table = model.summary(prob=0.9)["rhat"].max() + model.coef_.sum() + model.draws_["beta"].mean()
+    table = model.summary(level=0.9)["rhat"].max() + model.coef_.sum() + model.draws_["beta"].mean()
     model.save("model.npz")
     again = bayes.HorseshoeProbit.load("model.npz")
     blocks = bayes.HorseshoeProbit(slab=3.0, callback=lambda state: state["iteration"] > 10).fit(lambda: [(X, y)])

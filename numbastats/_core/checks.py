@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 
 import numpy as np
@@ -14,8 +13,8 @@ __all__ = [
     "FLOAT64",
     "check_dtype",
     "check_out",
+    "checked_level",
     "choice",
-    "index_of",
     "is_integer",
     "is_lazy",
     "is_masked",
@@ -40,22 +39,15 @@ def choice(name, value, allowed):
     return value
 
 
-def _few(keys):
-    """The first of some keys in words."""
-    return ", ".join(map(repr, keys[:5])) + ", ..." * (len(keys) > 5)
-
-
-def index_of(i, size, keys=None):
-    """The index from 0 on of one data set among `size`: an integer, of which negative ones count from the end, or another key."""
-    try:
-        return range(size)[operator.index(i)]
-    except TypeError:
-        if keys is not None and i in keys:
-            return keys.index(i)
-        known = f", or one of the keys, {_few(keys)}" if keys else ""
-        raise TypeError(f"{i!r} is not the index of one data set; pass an integer{known}") from None
-    except IndexError:
-        raise IndexError(f"there is no data set {i}: the batch holds {size}") from None
+def checked_level(level, name="level") -> float:
+    """The level of intervals as a float, or an error that says how to write it."""
+    if isinstance(level, str | bool | np.bool_) or not hasattr(level, "__float__") or getattr(level, "ndim", False):
+        raise TypeError(f"{name}={level!r} is no number; use 0.95 for 95 %")
+    value = float(level)
+    if not 0.0 < value < 1.0:
+        meant = value if 1.0 < value < 100.0 else 95.0
+        raise ValueError(f"{name}={level} is not between 0 and 1; use {meant / 100.0:g} for {meant:g} %")
+    return value
 
 
 def check_dtype(dtype) -> np.dtype:
@@ -90,8 +82,8 @@ def refuse_complex(dtype, name):
     """Raise for a complex dtype."""
     if dtype.kind == "c":
         raise ComplexData(
-            f"Complex data not supported: {name} has dtype {dtype}; allowed are float64, float32 and integers. Convert it first, "
-            f"{name}.real.astype('float64') if the imaginary part is zero"
+            f"Complex data not supported: {name} has dtype {dtype}; allowed are real numbers: float64, float32 and integers. "
+            f"Convert it first, {name}.real.astype('float64') if the imaginary part is zero"
         )
 
 

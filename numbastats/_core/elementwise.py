@@ -14,6 +14,7 @@ import numpy as np
 
 from numbastats import config
 from numbastats._core import device as gpu
+from numbastats._core import slabs
 from numbastats._core.broadcast import (
     NAME,
     as_host,
@@ -44,7 +45,7 @@ from numbastats._core.kinds import (
     torch_to_numpy,
 )
 from numbastats._core.launch import GROUP, choose_device, launch, launch_all, or_on_the_host
-from numbastats._core.parallel import check_workers, is_executor
+from numbastats._core.parallel import Threads, check_workers, is_executor, worker_count
 from numbastats._core.random import Key, key_words, normalise_rng, stream_word
 
 __all__ = [
@@ -142,6 +143,7 @@ class Map(NamedTuple):
     cost: float
     outputs: int
     threads: int
+    double: bool
 
 
 def elementwise(  # noqa: PLR0913
@@ -154,12 +156,13 @@ def elementwise(  # noqa: PLR0913
     cost=1.0,
     outputs=1,
     threads=256,
+    double=False,
     out=None,
     dtype=None,
     device=None,
     workers=None,
     stream=None,
-):  # one more than 12: a dictionary for the last five costs 1 of the 5 us of a call on one number
+):  # two more than 12: a dictionary for the last five costs 1 of the 5 us of a call on one number
     """Evaluate an elementwise kernel on broadcast inputs.
 
     Parameters
@@ -180,6 +183,9 @@ def elementwise(  # noqa: PLR0913
         Number of arrays that the kernel writes, its last arguments. More than one take neither `out` nor an executor.
     threads : int
         Threads per CUDA block.
+    double : bool
+        Whether the kernel works in double precision alone: float32 data are converted before it and the result after it. The
+        first of the values decides the float type of the result, not the parameters.
     out, dtype, device, workers, stream
         Of the public function, see `Call`.
 
@@ -191,10 +197,13 @@ def elementwise(  # noqa: PLR0913
     if out is None and NUMBERS.issuperset(map(type, values)) and not is_executor(workers):
         check_workers(workers)
         if choose_device(device) == "cpu":
-            return _of_numbers(pick, values, constants, extras, dtype, outputs)
+            found = _of_numbers(pick, values, constants, extras, None if double else dtype, outputs)
+            if not double or dtype is None or check_dtype(dtype) == FLOAT64:
+                return found
+            return tuple(map(np.float32, found)) if outputs > 1 else np.float32(found)
     call = Call(out, dtype, device, workers, stream)
-    job = Map(pick, names, constants, extras, cost, outputs, threads)
-    kinds = [kind_of(v) for v in values]
+    job = Map(pick, names, constants, extras, cost, outputs, threads, double)
+    kinds = [NUMPY if type(v) is np.ndarray else kind_of(v) for v in values]
     if kinds.count(NUMPY) == len(kinds) or _on_device(kinds):
         return _of_arrays(job, call, kinds, values)
     if LAZY in kinds:
@@ -300,19 +309,24 @@ def _on_device(kinds):
 
 def _of_arrays(job, call, kinds, values):
     """`elementwise` of arrays on a GPU, or NumPy's."""
-    kind = _on_device(kinds)
+    kind = None if kinds.count(NUMPY) == len(kinds) else _on_device(kinds)
     if kind is None:
-        values = [as_host(v) for v in values]
-        natural = result_dtype(job.names, [dtype_of(v) for v in values])
+        values = [v if type(v) is np.ndarray else as_host(v) for v in values]
+        types = [None if type(v) in NUMBERS else v.dtype for v in values]
     else:
         values = [v if k.on_device else as_host(v) for v, k in zip(values, kinds, strict=True)]
-        natural = result_dtype(job.names, [k.dtype(v) for k, v in zip(kinds, values, strict=True)])
+        types = [k.dtype(v) for k, v in zip(kinds, values, strict=True)]
+    natural = result_dtype(job.names[:1], types[:1]) if job.double else result_dtype(job.names, types)
     dtype = natural if call.dtype is None else check_dtype(call.dtype)
-    shape = _common_shape(job.names, values)
-    n = total(shape)
+    if job.double and dtype == FLOAT32:
+        values = [as_double(v, call.stream) for v in values]
+        return in_float32(_of_arrays(job, call._replace(out=None, dtype=FLOAT64), kinds, values), call.out, call.stream)
+    shape = values[0].shape if kind is None and len(values) == 1 and types[0] is not None else _common_shape(job.names, values)
+    n = math.prod(shape)
     work = functools.partial(_work, job, values, n, dtype)
     where = choose_device(call.device, on_device=kind is not None, work=work, workers=call.workers)
-    check_workers(call.workers)
+    if call.workers is None or type(call.workers) is int or not is_executor(call.workers):
+        call = call._replace(workers=worker_count(call.workers))
     kernel = job.pick(dtype)
     if kind is None and call.out is None and job.outputs == 1:
         results = [np.empty(shape, dtype)]
@@ -359,7 +373,7 @@ def _host_inputs(call, values, shape, dtype, where, flat):
     args = [flatten(v, shape, dtype) for v in values]
     if not isinstance(args[0], np.ndarray):
         args[0] = np.full(total(shape), args[0])
-    if where == "cpu" and any(isinstance(a, np.ndarray) for a in args[1:]):  # each mixture of the two would be compiled apart
+    if where == "cpu" and np.ndarray in map(type, args[1:]):  # each mixture of the two would be compiled apart
         args = [a if isinstance(a, np.ndarray) else np.full(total(shape), a) for a in args]
     return args if call.out is None else _copies_where_overlapping(args, flat)
 
@@ -381,6 +395,10 @@ def _start(job, call, kernel, args, dtype, flat, n, place):
     if job.constants is not None:
         args += [dtype.type(c) for c in job.constants(dtype)]
     extra = () if job.extras is None else job.extras(dtype)
+    if place is None and n * job.cost <= slabs.SLAB_WORK and type(call.workers) is Threads:
+        outputs = range(-job.outputs, 0)
+        launch(kernel, (*args, *extra, *flat), n, device="cpu", workers=call.workers, cost=job.cost, outputs=outputs)
+        return
     if place is not None:
         extra = [gpu.constant(e) if isinstance(e, np.ndarray) else e for e in extra]
         place.begin()

@@ -19,6 +19,7 @@ __all__ = [
     "OutOfDeviceMemory",
     "names_ours",
     "ours_of",
+    "renamed",
     "warn",
 ]
 
@@ -34,8 +35,12 @@ OURS = {  # arguments of NumPy, SciPy, scikit-learn, ArviZ and others, and what 
     "right": ("censored",),
     "left": ("censored",),
     "return_std": ("interval",),
-    "level": ("interval", "prob", "confidence"),
+    "level": ("interval", "confidence"),
+    "confidence": ("level", "interval"),
     "confidence_level": ("level", "confidence"),
+    "prob": ("level", "interval"),
+    "ci_prob": ("level", "interval"),
+    "hdi_prob": ("level", "interval"),
     "n_sim": ("draws", "count", "n_boot"),
     "n_bootstrap": ("n_boot", "count", "draws"),
     "n_jobs": ("workers",),
@@ -158,3 +163,22 @@ def names_ours(function: F) -> F:
             raise TypeError(f"{called}() has no argument {found[1]!r}: use {ours}=") from None
 
     return checked  # type: ignore[return-value]  # of the same signature
+
+
+def renamed(**successors: str) -> Callable[[F], F]:
+    """Let a function take arguments by their former names for one release, with a warning that has the new ones."""
+
+    def decorated(function: F) -> F:
+        @functools.wraps(function)
+        def taking(*args, **options):
+            for former in options.keys() & successors.keys():
+                ours, called = successors[former], function.__qualname__
+                if ours in options:
+                    raise TypeError(f"{called}() got {former}=, which is {ours}= now, beside {ours}=: pass {ours}= alone")
+                warn(f"{former}= of {called}() is {ours}= now, and will go in the next release", DeprecationWarning)
+                options[ours] = options.pop(former)
+            return function(*args, **options)
+
+        return taking  # type: ignore[return-value]  # of the same signature
+
+    return decorated

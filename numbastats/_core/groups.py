@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,21 +10,41 @@ from typing import Any
 import numpy as np
 
 from numbastats._core.checks import refuse_lazy
+from numbastats._core.data import is_missing
 
 __all__ = ["Keys", "keys_of", "labelled_sets", "same_order"]
 
 
 class Keys(tuple):
-    """Keys of data sets, a tuple; `names`, or None, are the columns or dimensions that the keys come from."""
+    """Keys of data sets, a tuple; `names`, or None, are the columns or dimensions that the keys come from.
+
+    `library` is that of the frame that they come from, "polars" or None.
+    """
 
     names: tuple[str, ...] | None = None
+    library: Any = None
 
     @classmethod
-    def of(cls, keys, names=None):
+    def of(cls, keys, names=None, library=None):
         """The keys with their names."""
         made = cls(keys)
         made.names = None if names is None else tuple(map(str, names))
+        made.library = library
         return made
+
+    def __getstate__(self):
+        return {"names": self.names, "library": self.library}
+
+    @functools.cached_property
+    def _places(self):
+        return {key: i for i, key in reversed(list(enumerate(self)))}
+
+    def place(self, key):
+        """The position of a key, the first one of equal keys; None where there is none."""
+        try:
+            return self._places.get(key)
+        except TypeError:  # of what has no hash
+            return next((i for i, one in enumerate(self) if one is key), None)
 
     def columns(self, default: str) -> dict[str, Any]:
         """Columns of a table: one for each name, or a single column named `default`."""
@@ -32,6 +53,16 @@ class Keys(tuple):
         if len(self.names) == 1:
             return {self.names[0]: _column(self)}
         return {name: _column(key[i] for key in self) for i, name in enumerate(self.names)}
+
+
+def _refuse_missing(gone, names, name, fix):
+    """Raise where rows of a frame have no key."""
+    if gone.any():
+        count, of = int(gone.sum()), names[0] if len(names) == 1 else names
+        rows = f"{count} rows of {name} have" if count > 1 else f"a row of {name} has"
+        raise ValueError(
+            f"{rows} no key in {of!r}, the first at position {int(np.argmax(gone))}: {fix}, or give such rows a key of their own"
+        )
 
 
 def _column(values):
@@ -110,6 +141,10 @@ def _groups(data, name):
     given = getattr(data, "keys", None)
     names = [given] if isinstance(given, str) else given
     names = names if isinstance(names, list) and all(isinstance(n, str) for n in names) else None
+    if hasattr(data, "ngroup"):  # pandas leaves out rows without a key, unless dropna=False
+        number = np.asarray(data.ngroup(), dtype=np.float64)
+        fix = "leave them out before, as frame.dropna(subset=...), or keep them as a group by groupby(..., dropna=False)"
+        _refuse_missing(~(number >= 0.0), names or ["the groups"], name, fix)
     left_out = getattr(data, "exclusions", ())
     pairs = [(key, _values(part, left_out, name)) for key, part in data]
     if isinstance(given, list) and len(given) == 1:  # pandas makes tuples of one element
@@ -123,15 +158,18 @@ def _by_columns(data, by, name):
         raise TypeError(f"by={by!r} is for a data frame, but {name} is a {type(data).__name__}; leave it out")
     refuse_lazy(data, name)
     names = [by] if isinstance(by, str) else list(by)
-    if missing := [n for n in names if n not in data.columns]:
-        raise ValueError(f"by={by!r} names {missing[0]!r}, but the columns of {name} are {list(data.columns)}")
+    if absent := [n for n in names if n not in data.columns]:
+        raise ValueError(f"by={by!r} names {absent[0]!r}, but the columns of {name} are {list(data.columns)}")
     _values(data, names, name)
-    if hasattr(data, "partition_by"):  # polars
-        groups = data.partition_by(names, as_dict=True, maintain_order=True).items()
+    polars = hasattr(data, "partition_by")
+    fix = f"leave them out, as {name}." + (f"drop_nulls({names})" if polars else f"dropna(subset={names})")
+    _refuse_missing(np.logical_or.reduce([is_missing(np.asarray(data[n])) for n in names]), names, name, fix)
+    if polars:  # in the order of sorted keys, as pandas has them
+        groups = data.sort(names, maintain_order=True).partition_by(names, as_dict=True, maintain_order=True).items()
     else:
         groups = data.groupby(names, observed=True)
     pairs = [(key if len(names) > 1 else key[0], _values(part, names, name)) for key, part in groups]
-    return [part for _key, part in pairs], Keys.of((key for key, _part in pairs), names)
+    return [part for _key, part in pairs], Keys.of((key for key, _part in pairs), names, "polars" if polars else None)
 
 
 def _along(data, dim, name):

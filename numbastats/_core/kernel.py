@@ -495,29 +495,39 @@ class WithFunctions:
     facts : object
     functions : dict
         Types of the arguments by the dispatcher.
+    smaller : dict, optional
+        For some of the functions, what takes their place in calls whose first argument is 0.
     """
 
-    def __init__(self, shared, signature, facts, functions):
-        self._shared, self._facts, self._functions = shared, facts, functions
-        for dispatcher in functions:  # Python never calls them
+    def __init__(self, shared, signature, facts, functions, smaller=None):
+        self._facts, self._functions, self._smaller, self._added = facts, functions, smaller or {}, {}
+        every = functions | {f: functions[g] for g, f in self._smaller.items()}
+        for dispatcher in every:  # Python never calls them
             dispatcher.targetoptions.update(numba_internals.NO_WRAPPERS)
-        self.parts = [(shared, signature), *functions.items()]  # the dispatchers, with the one signature of each
+        self.parts = [(shared, signature), *every.items()]  # the dispatchers, with the one signature of each
         self.signatures = []
 
     def compile(self, signature):
-        """Compile all that a call needs."""
+        """Compile all that calls need."""
         for dispatcher, arguments in self.parts:
             dispatcher.compile(arguments)
         self.signatures = [signature]
 
-    @functools.cached_property
-    def _added(self):
-        (first, *others) = self.parts[0][1]
-        self.compile((first[0], *others))  # as `warmup` knows it
-        return self._facts, *(numba_internals.address(*one) for one in self._functions.items())
+    def _first(self, code):
+        """The first argument of a call, whose functions are compiled."""
+        alone = code == 0
+        if alone not in self._added:
+            (shared, (first, *others)), used = self.parts[0], self._functions
+            if alone:
+                used = {self._smaller.get(f, f): arguments for f, arguments in used.items()}
+            for dispatcher, arguments in ((shared, (first, *others)), *used.items()):
+                dispatcher.compile(arguments)
+            self.signatures = [(first[0], *others)]  # as `warmup` knows it
+            self._added[alone] = self._facts, *(numba_internals.address(*one) for one in used.items())
+        return code, *self._added[alone]
 
     def __call__(self, code, *args):
-        self._shared((code, *self._added), *args)
+        self.parts[0][0](self._first(code), *args)
 
 
 class InThreads:

@@ -6,15 +6,14 @@ import dataclasses
 import math
 import sys
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from numbastats._core.broadcast import unmasked
-from numbastats._core.checks import choice, refuse_complex, refuse_mask
+from numbastats._core.checks import choice, is_masked, refuse_complex
+from numbastats._core.data import NanPolicy, check_policy, doubles, floats, is_frame, is_missing, labels_of, names_in
 from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import check_names
 from numbastats._core.kinds import to_host
@@ -76,6 +75,7 @@ class Options:
     quantize: bool = False
     callback_every: int | None = None
     dtype: Storage | DTypeLike | None = None
+    nan_policy: NanPolicy = "raise"
     device: Device | None = None
     workers: Any = None
     rng: RNG = None
@@ -90,14 +90,6 @@ def count(name, value, least=1):
     return value
 
 
-def check_probability(name, value, text="a probability between 0 and 1"):
-    """Raise unless 0 < value < 1."""
-    if not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} is no number; use {text}")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"{name}={value!r} is out of range; use {text}")
-
-
 def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
     """Options of a fit from the estimator's parameters by name; raises for invalid values and unknown names."""
     options = Options(**params)
@@ -110,6 +102,7 @@ def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
             f"{', '.join(map(repr, known))}"
         )
     choice("keep", options.keep, get_args(Keep))
+    check_policy(options.nan_policy)
     for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
         value = getattr(options, name)
         if value is not None or name not in ("draws", "inner_sweeps"):
@@ -172,21 +165,23 @@ def check_memory(draws, columns, keep, chains):
 # --- rows ---------------------------------------------------------------------------------------------------------------
 
 
+def names_of(X):
+    """Names of the columns of a frame, None for other X."""
+    return names_in(X, "X") if is_frame(X) else None
+
+
 def matrix(X):
     """X as a two-dimensional array, sparse if it is sparse; raises for invalid input. A memory map is not copied."""
     if sparse.issparse(X):
         return sparse.csr_array(_real(X))
-    frame, X = X, unmasked(to_host(X, "X"))
-    if X.dtype.kind == "O" and X.ndim == 2 and all(getattr(d, "kind", "O") in "fiub" for d in getattr(frame, "dtypes", "O")):
-        X = frame.to_numpy(float, na_value=np.nan)  # of a data frame with nullable columns
-    return _real(X)
+    X = to_host(X, "X")
+    kept = isinstance(X, np.ndarray) and not is_masked(X) and (X.dtype.kind in "iub" or X.dtype.str[1:] in ("f4", "f8"))
+    return _real(X if kept else floats(X, "X"))
 
 
 def _real(X):
     """X if it is two-dimensional and of real numbers; raises otherwise."""
     refuse_complex(X.dtype, "X")
-    if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
-        raise TypeError(f"X has dtype {X.dtype}; convert it first, X.astype('float64')")
     if X.dtype.kind not in "fiub":
         raise TypeError(f"X has dtype {X.dtype}; it must be real numbers, X.astype('float64')")
     if X.ndim != 2:
@@ -195,6 +190,25 @@ def _real(X):
             "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
         )
     return X
+
+
+def complete(X, others):
+    """X and what goes with its rows, arrays or None, without the rows in which one of them is missing; the number of these."""
+    if callable(X):
+        raise ValueError("nan_policy='omit' takes an array: leave rows with missing values out of the blocks of a callable X")
+    X = matrix(X)
+    bad = np.zeros(X.shape[0], bool)
+    if sparse.issparse(X):
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        bad[rows[np.isnan(X.data)]] = True
+    elif X.dtype.kind == "f":
+        bad |= np.isnan(X).any(axis=1)
+    others = [None if v is None else outcomes_of_rows(v, X.shape[0]) for v in others]
+    for v in others:
+        bad |= False if v is None else is_missing(v)
+    if not bad.any():
+        return X, others, 0
+    return X[~bad], [None if v is None else v[~bad] for v in others], int(bad.sum())
 
 
 def finite(x, first):
@@ -319,8 +333,7 @@ def check_free(free, facts, n, p, options):
 
 def column(y):
     """Outcomes as an array; a single column becomes one-dimensional."""
-    refuse_mask(y)
-    y = np.asarray(to_host(y, "y"))
+    y = labels_of(y)
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
@@ -344,14 +357,6 @@ def check_outcomes_given(y, in_blocks, estimator):
         )
     if y is not None and in_blocks:
         raise ValueError("a callable X gives the outcomes itself; pass y=None with it")
-
-
-def _missing(value):
-    """Whether an outcome is missing: None, NaN or another value that does not equal itself."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA
-        return True
 
 
 def _two_classes(y):
@@ -379,10 +384,10 @@ def _two_classes(y):
 def classes_and_signs(y, n):
     """The two classes, the event last, and +1 or -1 for each of n rows."""
     y = outcomes_of_rows(y, n, as_vector=True)
-    missing = np.isnan(y) if y.dtype.kind == "f" else np.array([_missing(v) for v in y] if y.dtype.kind == "O" else [], bool)
+    missing = is_missing(y)
     if missing.any():
         i = int(np.argmax(missing))
-        raise ValueError(f"y[{i}] is {y[i]}; drop such rows first")
+        raise ValueError(f"y[{i}] is {y[i]}; drop such rows first, or pass nan_policy='omit'")
     classes = _two_classes(y)
     return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
 
@@ -391,16 +396,15 @@ def numbers(name, v, n):
     """A finite number for each of n rows, or None."""
     if v is None:
         return None
-    v = column(v)
-    if v.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {v.dtype}; it must be real numbers, {name}.astype('float64')")
+    v = doubles(v, name)
+    v = v[:, 0] if v.ndim == 2 and v.shape[1] == 1 else v
     if v.shape != (n,):
         raise ValueError(f"{name} has shape {v.shape}, but X has {n} rows; pass one number per row")
-    v = v.astype(np.float64)
     bad = ~np.isfinite(v)
     if bad.any():
         i = int(np.argmax(bad))
-        raise ValueError(f"{name}[{i}] is {'NaN' if np.isnan(v[i]) else 'infinite'}; drop or fill such rows first")
+        found = "NaN, or missing" if np.isnan(v[i]) else "infinite"
+        raise ValueError(f"{name}[{i}] is {found}; drop or fill such rows first")
     return v
 
 

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import issparse
 
 from numbastats._core.archive import read_archive, write_archive
-from numbastats._core.checks import choice
-from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.checks import checked_level, choice
+from numbastats._core.errors import ConvergenceWarning, names_ours, renamed, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import choose_device, or_on_the_host
@@ -67,6 +67,7 @@ class _Regression(Estimator, Options):
     coef_: NDArray[np.float64]
     intercept_: Any
     n_features_in_: int
+    n_missing_: int
     n_iter_: int
     feature_names_in_: NDArray[Any]
     converged_: bool
@@ -91,7 +92,10 @@ class _Regression(Estimator, Options):
             rows_alike(X, values, ("X", called))
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
-        reader, names = Reader(X), getattr(X, "columns", None)
+        names, missing = arguments.names_of(X), 0
+        if options.nan_policy == "omit":
+            X, (y, sample_weight, offset), missing = arguments.complete(X, (y, sample_weight, offset))
+        reader = Reader(X)
         arguments.check_outcomes_given(y, reader.X is None, type(self).__name__)
         storage = arguments.storage_type(self.dtype, self.quantize, self.response)
         facts = survey(reader, whole=storage == "int8")
@@ -115,7 +119,7 @@ class _Regression(Estimator, Options):
                 run = Run(make(rows, None, chains=self.chains), options, units, labels)
         self._forget()
         self._options, self._run = options, run
-        self.n_features_in_ = facts.p
+        self.n_features_in_, self.n_missing_ = facts.p, missing
         if found.classes is not None:
             self.classes_ = found.classes
         if names is not None:
@@ -238,7 +242,7 @@ class _Regression(Estimator, Options):
         if callable(X):
             raise TypeError("X is a function; predictions take an array: call them for each of its blocks")
         check_workers(self.workers)
-        names = getattr(X, "columns", None)
+        names = arguments.names_of(X)
         X = arguments.matrix(X)
         arguments.check_features(X, names, self)
         for lo, x, _ in [(0, X, None)] if issparse(X) else Reader(X).pieces():
@@ -299,29 +303,31 @@ class _Regression(Estimator, Options):
 
     # --- reports ---
 
-    def summary(self, prob: float = 0.9) -> Table:
+    @renamed(prob="level")
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
         """Posterior mean, standard deviation, interval and convergence of every coefficient.
 
         Parameters
         ----------
-        prob : float
-            Probability of the central interval.
+        level : float
+            Probability of the central interval, between 0 and 1.
 
         Returns
         -------
         Table
-            A dict of arrays by name, which prints as a table and has `to_frame`: "name", "mean",
-            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse".
+            A dict of arrays by name, which prints as a table, with the level in the headings, and has `to_frame`: "name", "mean",
+            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse", "level".
 
         Raises
         ------
         ValueError
-            Without draws, or for a probability outside (0, 1).
+            Without draws, or for a level out of range.
         """
         self._need_draws("summary")
-        arguments.check_probability("prob", prob)
+        level = checked_level(level)
         x, names = self._side_by_side()
-        return predictions.summary(x, names, prob)
+        return predictions.summary(x, names, level)
 
     def _side_by_side(self):
         """All draws side by side (chains, draws, k), and their names."""
@@ -597,7 +603,7 @@ class _Classifier(_Regression):
         """
         self._fitted()
         if interval is not None:
-            arguments.check_probability("interval", interval)
+            interval = checked_level(interval, "interval")
         if not self.draws_:
             if interval is not None or draws is not None or offset is not None:
                 self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "an offset")
@@ -717,7 +723,7 @@ class HorseshoeClassifier(_Classifier):
         As for `BayesProbit`.
     dtype : {"float64", "float32"}, optional
         Type of X in memory; by default float64, and float32 from 10^6 entries on.
-    device, workers, rng
+    nan_policy, device, workers, rng
         As for `BayesProbit`.
 
     Attributes
@@ -854,7 +860,7 @@ class HorseshoeRegression(_Regression):
         As for `BayesProbit`.
     dtype : {"float64", "float32"}, optional
         Type of X in memory; by default float64, and float32 from 10^6 entries on.
-    device, workers, rng
+    nan_policy, device, workers, rng
         As for `BayesProbit`; the sums of "gaussian" are made on the CPU, once.
 
     Attributes
@@ -1030,7 +1036,7 @@ class HorseshoeRegression(_Regression):
         self._fitted()
         choice("kind", kind, ("mean", "outcome"))
         if interval is not None:
-            arguments.check_probability("interval", interval)
+            interval = checked_level(interval, "interval")
         record = self._record
         if interval is not None or record.mean is not None:
             self._need_draws("an interval" if interval is not None else f"the mean of {record.noun}")
@@ -1171,6 +1177,9 @@ class BayesProbit(_Classifier):
         Type of X in memory; by default float64, and float32 from 10^6 entries on. "bfloat16" rounds to 8 significant bits.
         "int8" stores columns of integers that are at most 254 apart (dummies, counts, ages) exactly. Sums over a chunk of rows
         are in float32 for "float32" and "bfloat16", else in float64; sums over chunks and linear algebra are in float64.
+    nan_policy : {"raise", "omit"}
+        Whether rows in which X, the outcome, weight or offset is missing are refused, or left out and counted in `n_missing_`.
+        X in any of the forms of :doc:`/data`.
     device : {"auto", "cpu", "cuda"}, optional
         Where the passes over X run. The p x p linear algebra runs on the CPU.
     workers : int or executor, optional
@@ -1188,7 +1197,7 @@ class BayesProbit(_Classifier):
         Posterior means.
     intercept_ : numpy.ndarray, shape (1,)
     classes_ : numpy.ndarray, shape (2,)
-    n_features_in_, n_iter_ : int
+    n_features_in_, n_missing_, n_iter_ : int
     feature_names_in_ : numpy.ndarray of str, shape (p,)
         Names of the columns of a data frame; not set for other X.
     converged_ : bool
@@ -1285,7 +1294,7 @@ class HorseshoeProbit(BayesProbit):
     Parameters
     ----------
     tau_scale, tau, slab, slab_df, fit_intercept, intercept_scale, unpenalized, groups, sampler, chains, warmup, draws, thin,
-    keep, inner_sweeps, standardize, quantize, callback_every, dtype, device, workers, rng, callback, progress
+    keep, inner_sweeps, standardize, quantize, callback_every, dtype, nan_policy, device, workers, rng, callback, progress
         As for `BayesProbit`, as are attributes and methods.
 
     Examples

@@ -149,11 +149,11 @@ def side_by_side(draws, names, options):
     return np.concatenate(parts, axis=2), labels
 
 
-def summary(x, names, prob):
+def summary(x, names, level):
     """Columns of a table of draws x, shape (chains, draws, k), by name."""
     flat = x.reshape(-1, x.shape[2])
     unit = unit_of(flat)
-    lower, upper = np.quantile(flat, [0.5 - 0.5 * prob, 0.5 + 0.5 * prob], axis=0)
+    lower, upper = np.quantile(flat, _ends(level), axis=0)
     columns = {
         "name": np.array(names),
         "mean": flat.mean(axis=0),
@@ -166,7 +166,7 @@ def summary(x, names, prob):
         "ess_tail": ess_tail(x),
         "mcse": mcse(x),
     }
-    return Table(columns)
+    return Table(columns, level=level)
 
 
 # --- criteria -----------------------------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ from typing import Any, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
+from numbastats._core.data import NanPolicy
 from numbastats._core.options import ArrayOptions, Device
 
 __all__ = ["CompareOptions", "FitMethod", "FitOptions", "QuantileOptions", "StableFitOptions", "TableOptions", "Zeros"]
 
 Zeros = Literal["share", "inflated"]
 Param = Literal["S0", "S1"]
-NanPolicy = Literal["raise", "omit"]
 FitMethod = Literal["ml", "lmoments", "moments"]
 
 
@@ -24,6 +24,7 @@ class CompareOptions(TypedDict, total=False):
     by: str | Sequence[str] | None
     dim: str | None
     weights: ArrayLike | None
+    nan_policy: NanPolicy
     device: Device
     workers: Any
     progress: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import ClassVar
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from numbastats._core.elementwise import elementwise
 from numbastats._core.kinds import device_kind
-from numbastats.distributions.protocol import Distribution, in_double
-from numbastats.distributions.tables import probabilities, quantiles
+from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.tables import completed, looked_up, of_density, probabilities, quantiles
 from numbastats.quantile import construction
 
 __all__ = ["ByDensity", "ByFormulas"]
@@ -28,26 +29,30 @@ class ByDensity(Distribution):
 
     def _evaluate(self, name, x, options):
         """The density by its kernels; tails and quantiles by tables, on the host beyond their range, too."""
-        if name in ("pdf", "logpdf"):
-            return self._of_x(lambda x, **o: self._density(name, x, **o), x, **options)
-        if name in ("cdf", "sf"):
-            return self._of_x(lambda x, **o: probabilities(self, x, name == "sf", **o), x, **options)
         options = {key: value for key, value in options.items() if key != "method"}
+        if name in ("pdf", "logpdf"):
+            return self._density(name, x, double=True, **options)
+        if name in ("cdf", "sf"):
+            return probabilities(self, x, name == "sf", double=True, **options)
         if name in ("ppf", "isf") and (device_kind(x) or options["device"] == "cuda"):
             return quantiles(self, name, x, **options)
         return self._on_host(name, x, **options)
 
-    @staticmethod
-    def _of_x(evaluate, x, out=None, dtype=None, device=None, workers=None, stream=None):
-        options = dict(device=device, workers=workers, stream=stream)
-        return in_double(x, out, dtype, stream, lambda x, **o: evaluate(x, **o, **options))
-
-    def _at(self, name, x):
+    def _at(self, name, x, workers=None):
         """Logarithms of tails, and quantiles, at points of the result's shape."""
         if name in ("logcdf", "logsf"):
             surely = (x > 0.0) == (name == "logcdf")  # at infinity
             return np.where(np.isinf(x), np.where(surely, 0.0, -math.inf), self._log_tail(x, name == "logsf"))
-        return self._quantile(x, name == "isf") if name in ("ppf", "isf") else self._values(name, x)
+        if name not in ("ppf", "isf"):
+            return self._values(name, x)
+        upper = name == "isf"
+        if self.batch_shape:
+            return self._quantile(x, upper)
+        rest = functools.partial(self._few_quantiles, upper)
+        return completed(looked_up(of_density(self), name), x, 0.0, rest, workers)
+
+    def _few_quantiles(self, upper, p, workers):
+        return self._quantile(p, upper)
 
     def _values(self, name, x):
         x = np.asarray(x, order="C")

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from numbastats._core.checks import is_masked
+from numbastats._core.data import is_missing, labels_of
 from numbastats._core.errors import warn
-from numbastats._core.kinds import to_host
 
 __all__ = ["are_exact", "bounded", "bounds_of_scipy", "entered", "is_censored_data", "of_events", "pair_of", "seen"]
 
@@ -62,32 +61,20 @@ def _numbers(values):
     return a if a.dtype.kind in "fiub" else np.empty(0)
 
 
-def _is_missing(value):
-    """Whether an item of an array of objects is missing."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value))
-
-
 def seen(values: Any, name: str) -> Any:
     """Whether events were seen, as ones and zeros; NaN where that is missing."""
-    if is_masked(values):
-        values = values.astype(np.float64).filled(math.nan)
-    a = np.asarray(to_host(values, name))
-    if a.dtype.kind in "fiub":
-        made = a.astype(np.float64)
-        found = np.unique(made[~np.isnan(made)]).tolist()
-        other = [int(v) if v == int(v) else v for v in found if math.isfinite(v)] + [v for v in found if not math.isfinite(v)]
-    else:
-        items = [None if _is_missing(v) else v for v in a.ravel().tolist()]
-        other = list(dict.fromkeys(v for v in items[::-1] if v is not None))
-        numeric = all(isinstance(v, bool | int | float) for v in other)
-        found = other if numeric else [math.nan]
-        made = np.array([math.nan if v is None or not numeric else float(v) for v in items]).reshape(a.shape)
-    if not set(found) <= {0, 1}:
-        shown = ", ".join(map(repr, other[:_SHOWN])) + ", ..." * (len(other) > _SHOWN)
+    a = labels_of(values, name)
+    gone = is_missing(a)
+    found = list(dict.fromkeys(a[~gone][::-1].tolist()))  # of unlike ones the first is the last
+    if any(v not in (0, 1) for v in found):
+        found = sorted(found) if all(isinstance(v, int | float) for v in found) else found
+        shown = ", ".join(map(repr, found[:_SHOWN])) + ", ..." * (len(found) > _SHOWN)
         raise ValueError(
             f"{name} has the values {shown}; it takes True (or 1) where the event was seen and False (or 0) where the time is "
-            f"censored: pass {name} == {other[-1]!r} if that is the event"
+            f"censored: pass {name} == {found[-1]!r} if that is the event"
         )
+    made = np.full(a.shape, math.nan)
+    made[~gone] = a[~gone].astype(np.float64)
     return made
 
 

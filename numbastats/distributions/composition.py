@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import numbastats.random as random
-from numbastats._core.broadcast import real64
-from numbastats._core.checks import FLOAT64, refuse_mask
+from numbastats._core.broadcast import as_host, real64
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
 from numbastats._core.device import Device as Streams
-from numbastats._core.elementwise import deliver, total_of
-from numbastats._core.kinds import aligned, device_kind, has_labels, to_host
+from numbastats._core.elementwise import as_double, deliver, in_float32, total_of
+from numbastats._core.kinds import NUMPY, aligned, device_kind, has_labels, kind_of, numpy_dtype, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps
-from numbastats.distributions.protocol import Distribution, in_double, in_units, scipy_methods
+from numbastats.distributions.protocol import Distribution, in_units, scipy_methods
 
 __all__ = ["ByItem", "Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
 
@@ -84,7 +84,7 @@ class _Composed(Distribution):
                 Streams((), where["stream"]).wait()
             return deliver(found, out, FLOAT64)
 
-        return in_double(x, out, dtype, where.get("stream"), evaluate)
+        return _in_double(x, out, dtype, where.get("stream"), evaluate)
 
     def _value(self, name, x, at):
         """One function in double precision; `at` evaluates parts and maps where the caller wants it."""
@@ -281,6 +281,16 @@ class _Where(dict):
         return getattr(distribution, name)(x, dtype=FLOAT64, **options)
 
 
+def _in_double(x, out, dtype, stream, evaluate):
+    """A function of x in double precision; float32 values are converted before, and the result after it."""
+    if kind_of(x) is NUMPY:
+        x = as_host(x)
+    given = numpy_dtype(x) if dtype is None else check_dtype(dtype)
+    if given != FLOAT32:
+        return evaluate(x, out=out, dtype=FLOAT64)
+    return in_float32(evaluate(as_double(x, stream), out=None, dtype=FLOAT64), out, stream)
+
+
 def _put(values, use, new):
     """The values, other ones at a mask."""
     values = np.array(values)
@@ -332,9 +342,7 @@ def _stored(value):
 
 def _drawn(options, evaluate, *values):
     """A map of draws: of their kind and float type."""
-    where = {name: options[name] for name in ("device", "workers", "stream")}
-    first, *rest = values
-    return in_double(first, None, None, options["stream"], lambda z, **o: evaluate(z, *rest, **o, **where))
+    return evaluate(*values, dtype=None, **{name: options[name] for name in ("device", "workers", "stream")})
 
 
 # -- transforms ---------------------------------------------------------------------------------------------------

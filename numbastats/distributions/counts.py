@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.checks import choice
+from numbastats._core.launch import run_loop
 from numbastats._core.options import ArrayOptions, hands_on
+from numbastats.distributions import tables
+from numbastats.distributions.kernels.beyond import COUNTS
 from numbastats.distributions.kernels.masses import largest_ppf, least_isf
 from numbastats.distributions.protocol import Distribution, scipy_family
 
@@ -125,15 +128,16 @@ class Counts(Distribution):
         tails = self.cdf(k), self.sf(k)
         return largest_ppf.py_func(*tails), -least_isf.py_func(*tails)
 
-    def _at(self, name, x):
+    def _at(self, name, x, workers=None):
         """Quantiles by a table, and by kernels beyond it; the other functions by kernels."""
         if name not in ("ppf", "isf"):
             return super()._at(name, x)
-        steps, sought = (self._steps[0], x) if name == "ppf" else (self._steps[1], -x)
-        k = np.searchsorted(steps, sought)
-        value, rest = k.astype(np.float64), (k == steps.size) | ~((x > 0.0) & (x < 1.0))
-        value[rest] = self._by_points(name, x[rest])
-        return value
+        sign, steps = (1.0, self._steps[0]) if name == "ppf" else (-1.0, self._steps[1])
+
+        def look_up(u, out, workers):
+            run_loop(COUNTS, u.size, workers, u, sign, steps, out)
+
+        return tables.completed(look_up, x, 0.0, functools.partial(self._points_on_host, name), workers)
 
     def _scores_by_kernel(self, x, device, workers, stream):
         return super()._scores_by_kernel(x, device, workers, stream)[: len(self.names)]

@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import numbastats.stable as stable
-from numbastats._core.checks import choice, is_lazy, is_masked, warn_of_shares
+from numbastats._core.checks import choice, is_lazy, warn_of_shares
+from numbastats._core.data import NanPolicy, check_policy, check_weights, doubles, is_frame, names_in, refuse_missing, series
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets, same_order
 from numbastats._core.information import standard_errors
-from numbastats._core.kinds import LAZY, rows_alike, to_host
+from numbastats._core.kinds import LAZY, rows_alike
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
-from numbastats._core.results import Result, Table, estimates
+from numbastats._core.results import Batch, Intervals, Table, estimates
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
@@ -42,7 +43,7 @@ from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
-from numbastats.distributions.kernels.likelihood import EXACT, INTERVALS
+from numbastats.distributions.kernels.likelihood import CUT, EXACT, INTERVALS
 from numbastats.distributions.limits import Limits, completed, limit_distribution
 from numbastats.distributions.moments import l_moments
 from numbastats.distributions.names import Name
@@ -57,8 +58,8 @@ __all__ = [
     "distribution_of",
     "fit",
     "fit_many",
-    "floats",
     "is_ragged",
+    "one_series",
     "padded",
     "refuse_executor",
     "refuse_frame",
@@ -97,7 +98,7 @@ def _in_words(status, remark, limit=""):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFit(Result):
+class DistributionFit(Intervals):
     """A distribution fitted to one series; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -115,6 +116,8 @@ class DistributionFit(Result):
         Sum of the weights of the values that were fitted; without weights their number.
     n_values : int
         Number of the values that were fitted: not missing, of weight > 0, and not a zero that was set apart.
+    n_missing : int
+        Number of the values that are missing.
     zeros : float
         Share of zeros that was set apart; with zeros="inflated" the probability of a zero beside those of the distribution.
     n_iter : int
@@ -160,6 +163,7 @@ class DistributionFit(Result):
     limit_params: dict[str, float] = dataclasses.field(default_factory=dict)
     limit_se: dict[str, float] = dataclasses.field(default_factory=dict)
     n_free: int = 0
+    n_missing: int = 0
     _limit: tuple[int, NDArray[np.float64]] | None = None  # place in `_contains` of the class, covariance of `limit_params`
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
@@ -194,7 +198,8 @@ class DistributionFit(Result):
         if self.zeros > 0.0:
             beside = ", a share of zeros " + ("beside those of the distribution" if self.cls.is_discrete else "set apart")
         of = f', its limit "{self.limit}"' if self.limit else ""
-        values = f"{self.n_values} values{weight}, log-likelihood {self.loglik:.8g}"
+        missing = f", {self.n_missing} missing" if self.n_missing else ""
+        values = f"{self.n_values} values{weight}{missing}, log-likelihood {self.loglik:.8g}"
         return f'family "{self.family}"{of}{beside}, {values}, {self.message}'
 
     @property
@@ -217,26 +222,37 @@ class DistributionFit(Result):
         of_share = share * (1.0 - share) / self.n_obs / (1.0 - at_0) ** 2
         return math.sqrt(of_share + slopes @ np.nan_to_num(covariance) @ slopes)
 
-    def summary(self) -> Table:
-        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
+        """Estimates, standard errors and confidence intervals (at 95 % 1.96 standard errors on either side).
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the intervals, between 0 and 1. `estimate` has intervals that need not be symmetric.
 
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table; at a limit those of
-            `limit_params` follow. Where there are `zeros`, they are its last row.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper", "level" that prints as a table, with the level
+            in the headings; at a limit those of `limit_params` follow. Where there are `zeros`, they are its last row.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
         own = {f"{self.limit} {name}": value for name, value in self.limit_params.items()}
         names, values = [*self.params, *own], [*self.params.values(), *own.values()]
         errors = [*self.se.values(), *self.limit_se.values()]
         if self.zeros > 0.0:
             names, values, errors = [*names, "zeros"], [*values, self.zeros], [*errors, self.zeros_se]
-        return estimates(names, values, errors)
+        return estimates(names, values, errors, level)
 
     @names_ours
     def estimate(
         self,
-        function: Callable[[Distribution], Any],
+        function: Callable[[Distribution], Any] | str,
         method: Literal["delta", "bootstrap", "profile"] = "delta",
         *,
         level: float = 0.95,
@@ -249,10 +265,10 @@ class DistributionFit(Result):
 
         Parameters
         ----------
-        function : callable
+        function : callable or str
             Of a `Distribution`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called with batches of distributions
             where it understands them, else with one at a time. Where zeros were set apart, the distribution is that of the other
-            values.
+            values. Or the name of a parameter in the table of the fit.
         method : {"delta", "bootstrap", "profile"}
             "delta": derivatives by the parameters and their covariance; the interval is symmetric. "bootstrap": the parametric
             one, which draws `count` data sets of `n_obs` values from the fitted distribution and fits them again; the interval
@@ -260,7 +276,7 @@ class DistributionFit(Result):
             log-likelihood is within half of the chi-square quantile of the maximum; it is not symmetric, and does not depend on
             the parameterisation.
         level : float
-            Of confidence.
+            Of confidence, between 0 and 1.
         x : array_like
             The data of the fit, for "profile" alone.
         count : int
@@ -315,8 +331,12 @@ class DistributionFit(Result):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFits(Result):
-    """A family fitted to many series; ``fits["scale"]`` is an array of one parameter, ``fits.one(i)`` a `DistributionFit`.
+class DistributionFits(Batch):
+    """A family fitted to many series: ``fits["scale"]`` is an array of one parameter, ``fits.one(which)`` a `DistributionFit`.
+
+    ``fits.one`` takes a key or, where none is equal, an index. ``fits[key]`` is that fit, too, where the key is neither a number
+    nor the name of a parameter, and ``fits[i]`` the one at an index. ``fits.at(i)``, `len`, iteration over the fits and
+    ``fits.items()``, pairs (key, fit), go through the flattened batch.
 
     Attributes
     ----------
@@ -327,10 +347,11 @@ class DistributionFits(Result):
     params, se : array of shape (..., p)
     covariance : array of shape (..., p, p)
     loglik, n_obs, zeros : array of shape (...)
-    n_values, n_iter, status : array of int of shape (...)
+        `n_obs` are the sums of the weights, without weights `n_values`.
+    n_values, n_missing, n_iter, status : array of int of shape (...)
         The last has numbers of `numbastats.Status`.
     keys : tuple or None
-        Of the series, where they came in a dict or in groups.
+        Of the series, where they came in a dict, in groups, or in an array of xarray, whose coordinates they are.
     free : int
         Number of parameters that were estimated.
     labels : xarray.DataArray or None
@@ -358,16 +379,33 @@ class DistributionFits(Result):
     zeros: NDArray[np.float64]
     n_iter: NDArray[np.int64]
     status: NDArray[np.int64]
-    keys: Keys | None
+    _keys: Keys | None
     free: int
     labels: Any = None
     method: str = "ml"
     partial: bool = False
+    n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
 
-    def __getitem__(self, name: str) -> Any:
+    @functools.cached_property
+    def keys(self) -> Keys | None:  # type: ignore[override]
+        """Keys of the series, None where they have none."""
+        return self._keys if self.labels is None else keys_of(self.labels)
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    @property
+    def _shape(self):
+        return self.status.shape
+
+    @property
+    def _names(self):
+        return self.names
+
+    def _named(self, name):
         """One parameter of every series: an array, with the labels of the data where these came from xarray."""
-        values = self.params[..., self.names.index(choice("name", name, self.names))]
+        values = self.params[..., self.names.index(name)]
         return values if self.labels is None else self.labels.copy(data=values).rename(name)
 
     @property
@@ -375,12 +413,12 @@ class DistributionFits(Result):
         """The word for the class."""
         return self.cls.family
 
-    @property
+    @functools.cached_property
     def converged(self) -> NDArray[np.bool_]:
         """Whether each fit ended in a maximum inside of the parameters, or at a limit of the family."""
         return _CONVERGED[self.status]
 
-    @property
+    @functools.cached_property
     def limit(self) -> NDArray[np.str_]:
         """The family of the limit at which each fit ended, "" where there is none."""
         words = np.array([*(special.family for special in self.cls._contains), ""])
@@ -407,7 +445,7 @@ class DistributionFits(Result):
         """Standard errors of `limit_params`."""
         return self._of_limits(None if self._limits is None else self._limits.se)
 
-    @property
+    @functools.cached_property
     def n_free(self) -> NDArray[np.int64]:
         """Number of parameters that were estimated; at a limit, of those of the limit."""
         if self._limits is None:
@@ -427,43 +465,39 @@ class DistributionFits(Result):
 
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
-        i = self._index(index)
-        return _in_words(self.status[i], self._remarks(i).item(), self.limit[i])
+        i = self._at(self._place(index))
+        return _in_words(self.status[i], self.remarks[i], self.limit[i])
 
-    @property
+    @functools.cached_property
     def remarks(self) -> NDArray[np.str_]:
         """What is to be known of fits that converged, "" where there is nothing; see `DistributionFit.remark`."""
-        return self._remarks(...)
-
-    def _remarks(self, i):
-        """The remarks on a part of the batch."""
-        se, likelihood = self.se[i], self.cls._likelihood
+        se, likelihood = self.se, self.cls._likelihood
         settles = likelihood is not None and likelihood.settles
         found: Any = np.where(np.isnan(se).any(axis=-1), "at a value" if settles else "not definite", "")
         if self.family == "variance_gamma":  # fixed parameters have the error 0
             lam, mu = self.names.index("lam"), self.names.index("mu")
-            found = np.where((self.params[i][..., lam] <= CUSPS) & np.isnan(se[..., mu]), "no derivative", found)
+            found = np.where((self.params[..., lam] <= CUSPS) & np.isnan(se[..., mu]), "no derivative", found)
         if likelihood is not None and likelihood.shifts and "loc" in self.names:
             found = np.where(se[..., self.names.index("loc")] > 0.0, "local", found)
         if self.method != "ml":
-            found = np.where(self.status[i] == Status.OK, "by moments", "outside")
-        told = np.where(np.isin(self.status[i], _TOLD[self.method == "ml"]), found, "")
+            found = np.where(self.status == Status.OK, "by moments", "outside")
+        told = np.where(np.isin(self.status, _TOLD[self.method == "ml"]), found, "")
         if self._limits is None:
             return told
-        counts = np.array([*(len(CLASSES[special.family].names) for special in self.cls._contains), 0])[self._limits.which[i]]
-        own = self._limits.se[i]
+        counts = np.array([*(len(CLASSES[special.family].names) for special in self.cls._contains), 0])[self._limits.which]
+        own = self._limits.se
         return np.where((np.isnan(own) & (np.arange(own.shape[-1]) < counts[..., None])).any(axis=-1), "at a value", told)
 
     @property
     def _likeliest(self):
         return self.converged & (self.method == "ml")
 
-    @property
+    @functools.cached_property
     def aic(self) -> NDArray[np.float64]:
         """Akaike's criterion; inf for fits that did not converge, so that the least of several is one that did."""
         return np.where(self._likeliest, 2.0 * self.n_free - 2.0 * self.loglik, math.inf)[()]
 
-    @property
+    @functools.cached_property
     def bic(self) -> NDArray[np.float64]:
         """Bayesian criterion of Schwarz; inf for fits that did not converge."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -472,7 +506,7 @@ class DistributionFits(Result):
     @property
     def distribution(self) -> Distribution:
         """The distributions of all series: one object, of the shape and with the labels of the batch."""
-        return self._assembled(self.params, self._limits, self.__getitem__)
+        return self._assembled(self.params, self._limits, self._named)
 
     def _rows(self, lo, hi):
         """The distributions of some of the series in the order of the flattened batch, with an axis for values."""
@@ -507,26 +541,40 @@ class DistributionFits(Result):
 
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
-        lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged']
+        missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
+        lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged{missing}']
         told = (self.status != Status.OK) | (remarks != "")
         counts = Counter(zip(self.status[told].tolist(), remarks[told].tolist(), self.limit[told].tolist(), strict=True))
         lines += [f"{count} series: {_in_words(*ending)}" for ending, count in sorted(counts.items())]
         return "\n  ".join(lines)
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each series, in the order of the flattened batch.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1.
 
         Returns
         -------
         Table
             A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), the parameters,
-            ``"se_"`` with their names, "loglik", "n_obs", "zeros", "converged", "status", "remark", whose words `message` has,
-            and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their parameters.
+            ``"se_"`` with their names, "loglik", "n_values", "n_obs", "zeros", "converged", "status", "remark", whose words
+            `message` has, and "limit"; where there are limits ``"limit_"`` and ``"limit_se_"`` with the names of their
+            parameters, where values are missing "n_missing"; for a level also ``"lower_"`` and ``"upper_"`` with the names of the
+            columns of parameters, and "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
-        keys = self.keys if self.labels is None else keys_of(self.labels)
-        columns: dict[str, Any] = {} if keys is None else keys.columns("key")
-        columns |= {name: values.ravel() for name, values in self._columns().items()}
-        return Table(columns)
+        columns = {name: values.ravel() for name, values in self._columns().items()}
+        known = {name: (columns[name], columns[f"se_{name}"]) for name in self.names}
+        known |= {f"limit_{name}": (columns[f"limit_{name}"], columns[f"limit_se_{name}"]) for name in self.limit_params}
+        return self._table(columns, known, level)
 
     def _columns(self, *more):
         """What tables have of each series, by name; `more` are named after the log-likelihood."""
@@ -535,9 +583,11 @@ class DistributionFits(Result):
             for prefix, values in (("", self.params), ("se_", self.se))
             for j, name in enumerate(self.names)
         }
-        columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_obs", "zeros", "converged", "status")}
+        columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_values", "n_obs", "zeros")}
+        columns |= {name: getattr(self, name) for name in ("converged", "status")}
         columns |= {"remark": self.remarks, "limit": self.limit}
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
+        columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
         return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
 
     def to_xarray(self) -> Any:
@@ -560,27 +610,24 @@ class DistributionFits(Result):
         made = {name: like.copy(data=np.asarray(values)).drop_attrs().rename(name) for name, values in columns.items()}
         return xarray.Dataset(made, attrs={"family": self.family})
 
-    def _index(self, index):
-        """The index of one series, from an index or a key."""
-        i = self.keys.index(index) if self.keys is not None and index in self.keys else index
-        if np.shape(self.loglik[i]) != ():
-            raise IndexError(f"{index!r} is not the index of one series: the batch has shape {self.loglik.shape}")
-        return i
+    def _at(self, place):
+        """The index of a series from its position."""
+        return np.unravel_index(place, self.status.shape) if self.status.ndim != 1 else place
 
-    def one(self, index: Any) -> DistributionFit:
-        """The fit of one series, by its index (or key)."""
-        i = self._index(index)
+    def _item(self, i: int) -> DistributionFit:
+        i = self._at(i)
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
         n_values, n_iter, status = (int(a[i]) for a in (self.n_values, self.n_iter, self.status))
-        remark, limit = self._remarks(i).item(), str(self.limit[i])
+        remark, limit = str(self.remarks[i]), str(self.limit[i])
         own: dict[str, Any] = {}
         if self._limits is not None and limit:
             names = CLASSES[limit].names
+            covariance = self._limits.covariance[i][: len(names), : len(names)]
             params_there, se_there = (
-                dict(zip(names, map(float, a[i]), strict=False)) for a in (self._limits.params, self._limits.se)
+                dict(zip(names, map(float, a), strict=False)) for a in (self._limits.params[i], standard_errors(covariance))
             )
-            within = int(self._limits.which[i]), self._limits.covariance[i][: len(names), : len(names)]
+            within = int(self._limits.which[i]), covariance
             own = dict(limit=limit, limit_params=params_there, limit_se=se_there, _limit=within)
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
@@ -589,6 +636,7 @@ class DistributionFits(Result):
             partial=self.partial,
             remark=remark,
             n_free=int(self.n_free[i]),
+            n_missing=int(np.broadcast_to(self.n_missing, self.loglik.shape)[i]),
             **own,
         )
 
@@ -603,19 +651,16 @@ class _Series(NamedTuple):
     hi: NDArray[np.float64] | None = None  # upper ends, where x are the lower ends of intervals
 
 
-def floats(x, name):
-    """A host array of doubles."""
-    if is_masked(x):
-        raise TypeError(f"{name} is a masked array; pass x.filled(numpy.nan), or x.compressed()")
-    a = np.asarray(to_host(x, name))
-    if a.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {a.dtype}; pass real numbers, as {name}.astype('float64')")
-    return a.astype(np.float64, copy=False)
-
-
 def is_ragged(data):
     """Whether data are series of several lengths."""
     return isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1
+
+
+def _is_keyed(data):
+    """Whether data are series with keys, or of several lengths."""
+    if isinstance(data, list | tuple):
+        return labelled_sets(data)[1] is not None or is_ragged(data)
+    return isinstance(data, Mapping) or hasattr(data, "ngroups")
 
 
 def _is_labelled(data):
@@ -639,19 +684,22 @@ def axis_of(data, axis, dim, name="data"):
 
 
 def refuse_frame(data, axis, name):
-    """Raise for a frame whose series may be its columns or its rows."""
-    if hasattr(data, "columns") and not hasattr(data, "ngroups") and axis is None:
+    """The axis of series; raises for a frame whose series may be its columns or its rows. One column is one series."""
+    if axis is None and is_frame(data):
+        if len(names_in(data, name)) == 1:
+            return 0
         keyed = "; or by='key', where one of its two columns has the keys of the series" if name == "data" else ""
         raise TypeError(
             f"{name} is a frame of shape {data.shape}, whose series may be its columns or its rows; pass axis=0 "
             f"({data.shape[1]} series of {data.shape[0]} values, one a column) or axis=1{keyed}"
         )
+    return axis
 
 
-def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
-    """Data as series one after another; every message about shapes."""
+def series_of(data, axis, weights, least, by=None, dim=None, name="data", family=None):
+    """Data as series one after another; every message about shapes. `family` is the word of a continuous one."""
     if by is None:
-        refuse_frame(data, axis, name)
+        axis = refuse_frame(data, axis, name)
     rows_alike(data, weights, (name, "weights"))
     labels, keys = None, None
     if by is None:
@@ -668,7 +716,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     elif not (hasattr(data, "columns") and axis is not None and not hasattr(data, "ngroups")):
         data, keys = labelled_sets(data, by, dim, name)
     if keys is not None or is_ragged(data):
-        parts = [floats(a, "a series") for a in data]
+        parts = [doubles(a, f"series {i}", family) for i, a in enumerate(data)]
         wrong = [a.shape for a in parts if a.ndim != 1]
         if wrong:
             raise ValueError(f"a series has shape {wrong[0]}; in a list or dict each must be one-dimensional")
@@ -676,7 +724,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
             raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
         off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)
         return _Series(np.concatenate([*parts, np.zeros(0)]), None, off, (len(parts),), keys)
-    x = floats(data, name)
+    x = doubles(data, name, family)
     if x.ndim == 0:
         raise ValueError(f"{name} is a number; pass an array whose `axis` runs along the values of a series")
     if not -x.ndim <= axis < x.ndim:
@@ -685,8 +733,8 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data"):
     if 0 < length < least and max(x.shape) >= least:
         better = int(np.argmax(x.shape))
         raise ValueError(
-            f"along axis={axis} the series of {name}, of shape {x.shape}, have {length} values, fewer than parameters to fit; "
-            f"if they run along axis {better}, pass axis={better}"
+            f"along axis={axis} the series of {name}, of shape {x.shape}, have {length} values, fewer than the {least} that are "
+            f"needed; if they run along axis {better}, pass axis={better}"
         )
     moved = np.moveaxis(x, axis, -1)
     shape = moved.shape[:-1]
@@ -706,14 +754,19 @@ class _Given(NamedTuple):
 
     @property
     def something(self):
-        """Whether there is any of it."""
-        return any(v is not None for v in self)
+        """Whether there is any of it but weights."""
+        return any(v is not None for v in self[1:])
+
+    def named(self):
+        """Pairs of a name and an array, as far as there are any."""
+        ends = self.censored if isinstance(self.censored, tuple | list) else ()
+        given = ("weights", self.weights), ("event", self.event), ("entry", self.entry), ("n", self.trials)
+        return [(called, v) for called, v in (*given, *(("censored", end) for end in ends)) if v is not None]
 
     @property
     def columns(self):
         """Names of columns among them."""
-        given = (self.weights, self.event, self.entry, self.trials, *(self.censored or ()))
-        return [v for v in given if isinstance(v, str)]
+        return [v for _, v in self.named() if isinstance(v, str)]
 
 
 class _Known(NamedTuple):
@@ -730,22 +783,23 @@ class _Beside(NamedTuple):
     flat: Callable[..., Any]  # of what is given, its name, and the function that makes numbers of an array
     place: Callable[[int], str]  # words for an index of that array
 
-    def __call__(self, values, name, numbers=floats):
+    def __call__(self, values, name, numbers=doubles):
         return self.flat(values, name, numbers)
 
 
 def _of_rows(data, by, used, least):
     """Series of the numbers of a frame's rows, what goes beside them, and the name of the column of values, None without one."""
-    if not hasattr(data, "columns"):
+    if not is_frame(data):
         labelled_sets(data, by)  # says what to pass
+    columns = names_in(data, "data")
     for column in used:
-        choice("a column", column, list(data.columns))
+        choice("a column", column, columns)
     keys, number = [by] if isinstance(by, str) else list(by), "row"
-    while number in data.columns:
+    while number in columns:
         number += "_"
     polars = hasattr(data, "with_row_index")
     numbered = data.with_row_index(number) if polars else data.assign(**{number: np.arange(len(data))})
-    series = series_of(numbered[[*(key for key in keys if key in data.columns), number]], None, None, least, by)
+    series = series_of(numbered[[*(key for key in keys if key in columns), number]], None, None, least, by)
     at = series.x.astype(np.int64)
 
     def flat(values, name, numbers):
@@ -758,7 +812,7 @@ def _of_rows(data, by, used, least):
             )
         return np.broadcast_to(column, len(data))[at]
 
-    rest = [column for column in data.columns if column not in (*keys, *used)]
+    rest = [column for column in columns if column not in (*keys, *used)]
     if len(rest) > 1:
         raise ValueError(f"data has the columns {rest} beside those that are named; pass it with one of them alone")
     return series, _Beside(flat, lambda i: f"row {at[i]}"), rest[0] if rest else None
@@ -800,6 +854,8 @@ def _of_array(data, axis, name):
     def flat(values, called, numbers):
         rows_alike(data, values, (name, called))
         made = numbers(values, called)
+        if len(shape) == 1 and made.ndim == 2 and made.shape[1] == 1:  # a frame of one column
+            made = made[:, 0]
         try:
             full = np.broadcast_to(made, shape)
         except ValueError:
@@ -834,20 +890,19 @@ def _known_series(data, given, axis, by, dim, least, name):
         x = None if column is None else beside(column, name)
     else:
         base = list(base) if hasattr(base, "__next__") else base
-        called = name if data is not None else "censored lo"
-        whole = series_of(base, axis, None, least, None, dim, called)
-        ragged = whole.keys is not None or is_ragged(base)
-        if given.weights is not None and _is_labelled(base) and base.ndim > 1:
-            raise ValueError(f"weights= goes with an array that is not of xarray; pass {name}.to_numpy() and axis=")
-        shapes = [np.shape(end) for end in pair or () if not ragged and np.ndim(end)]
+        called, keyed = name if data is not None else "censored lo", _is_keyed(base)
+        series = series_of(base, axis, None if keyed else given.weights, least, None, dim, called)
+        shapes = [np.shape(end) for end in pair or () if not keyed and np.ndim(end)]
         if len(set(shapes)) > 1:
             raise ValueError(f"censored has lo of shape {shapes[0]} and hi of shape {shapes[1]}; they must agree")
-        series, beside = (
-            whole,
-            _of_sets(base, whole, called) if ragged else _of_array(base, axis_of(base, axis, dim, name), called),
-        )
+        if keyed:
+            beside = _of_sets(base, series, called)
+        else:
+            beside = _of_array(base, axis_of(base, refuse_frame(base, axis, called), dim, name), called)
         x = None if data is None else series.x
-    series = series._replace(w=None if given.weights is None else _checked_weights(beside(given.weights, "weights")))
+    if given.weights is not None and series.w is None:
+        series = series._replace(w=beside(given.weights, "weights"))
+        check_weights(series.w)
     if given.trials is not None:
         return _Known(series._replace(x=x), trials=_trials(beside(given.trials, "n"), beside.place))
     lo, hi = x, x
@@ -910,19 +965,14 @@ def _series_of_dask(data, axis, dim, least, workers, others):
 
 
 def _weights(weights, shape, axis):
-    w = floats(weights, "weights")
+    w = doubles(weights, "weights")
+    w = w[:, 0] if w.ndim == 2 and w.shape[1] == len(shape) == 1 else w
     try:
         full = np.broadcast_to(w, shape)
     except ValueError:
         raise ValueError(f"weights has shape {w.shape}; it must broadcast to the data's shape {shape}") from None
-    return np.moveaxis(_checked_weights(full), axis, -1).reshape(-1)
-
-
-def _checked_weights(w):
-    """Weights that count observations."""
-    if not (np.isfinite(w).all() and (w >= 0.0).all()):
-        raise ValueError("weights must be finite and >= 0")
-    return w
+    check_weights(w)
+    return np.moveaxis(full, axis, -1).reshape(-1)
 
 
 class _Plan(NamedTuple):
@@ -947,6 +997,11 @@ class _Plan(NamedTuple):
     def model(self):
         """What has the kernel and its cost."""
         return self.cls._likelihood if self.by_likelihood else self.cls._equations
+
+    @property
+    def is_cut(self):
+        """Whether the values are those within a truncation."""
+        return self.by_likelihood and bool(np.isfinite(self.values[-2:]).any())
 
     @property
     def known(self):
@@ -1062,9 +1117,9 @@ def _slabs(s, limit, first=None):
 def _of_block(plan, share, device, workers, x):
     """`_completed` of a block of an array of dask, with the shape of its series."""
     length, count = x.shape[-1], math.prod(x.shape[:-1])
-    s = _Series(floats(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
+    s = _Series(doubles(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
     *found, limits = _completed(plan, share, device, workers, s)
-    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits)]
+    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits, _per_series(_missing(s), s))]
 
 
 def _of_blocks(s, work):
@@ -1087,10 +1142,16 @@ def _completed(plan, share, device, workers, s, run=None):
 
 
 def _estimates(s, plan, share, device, workers, shown=None, run=None):
-    """Parameters, covariance, numbers, status and limits of all series; `run` fits a part of them, the kernel by default."""
+    """Parameters, covariance, numbers, status, numbers of missing values and limits of all series.
+
+    `run` fits a part of them, the kernel by default.
+    """
     if is_lazy(s.x):
-        *found, which, params, covariance, free = _of_blocks(s, functools.partial(_of_block, plan, share, device, workers or 1))
-        return *found, Limits(which, params, covariance, free)
+        *found, which, params, covariance, free, missing = _of_blocks(
+            s, functools.partial(_of_block, plan, share, device, workers or 1)
+        )
+        return *found, missing, Limits(which, params, covariance, free)
+    missing = _per_series(_missing(s), s)
     n, p = s.off.size - 1, len(plan.names)
     if is_executor(workers):
         work = functools.partial(_completed, plan, share, device, 1, run=run)
@@ -1107,9 +1168,9 @@ def _estimates(s, plan, share, device, workers, shown=None, run=None):
             shown.update(len(part[0]))
     if not parts:
         found = np.empty((n, p)), np.empty((n, p, p)), np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
-        return *found, Limits.none((n,), 0)
+        return *found, missing, Limits.none((n,), 0)
     *found, limits = zip(*parts, strict=True)
-    return *map(np.concatenate, found), Limits(*map(np.concatenate, zip(*limits, strict=True)))
+    return *map(np.concatenate, found), missing, Limits(*map(np.concatenate, zip(*limits, strict=True)))
 
 
 def _one_after_another(s):
@@ -1165,7 +1226,7 @@ def _in_kernel(plan, share, device, workers, s, start=None):
     else:
         x, off = s.x.copy(), s.off
         w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
-    code = INTERVALS if plan.intervals else EXACT
+    code = INTERVALS if plan.intervals else CUT if plan.is_cut else EXACT
     first = (code, x, w, s.w is not None, share, plan.least or max(2, plan.free + 1), plan.values, off)
     outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
     written = (-4, -3, -2, -1)
@@ -1189,20 +1250,27 @@ def _in_kernel(plan, share, device, workers, s, start=None):
     return params[:, columns], full[:, columns][:, :, columns], numbers, status
 
 
-def _counted(s, share):
-    """Numbers of the values that have a weight, as the kernels take them."""
-    kept = ~np.isnan(s.x) & (s.w > 0.0) & ~(share & (s.x == 0.0))
-    if s.hi is not None:
-        kept &= ~np.isnan(s.hi) & ~(np.isinf(s.x) & np.isinf(s.hi))
-    return np.diff(np.concatenate([[0], np.cumsum(kept)])[s.off])
+def _missing(s):
+    """Which values are missing."""
+    if s.hi is None:
+        return np.isnan(s.x)
+    return np.isnan(s.x) | np.isnan(s.hi) | (np.isinf(s.x) & np.isinf(s.hi))
+
+
+def _per_series(which, s):
+    """How many are true in each series."""
+    if not which.any():
+        return np.zeros(s.off.size - 1, np.int64)
+    return np.diff(np.concatenate([[0], np.cumsum(which)])[s.off])
 
 
 def _fitted(s, plan, share, device, workers, shown=None, run=None):
-    params, cov, numbers, status, limits = _estimates(s, plan, share, device, workers, shown, run)
+    params, cov, numbers, status, missing, limits = _estimates(s, plan, share, device, workers, shown, run)
     cov[~_INSIDE[status]] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
     se = standard_errors(cov)
-    counts = (mass if s.w is None else _counted(s, share)).astype(np.int64)
+    counts = mass if s.w is None else _per_series(~_missing(s) & (s.w > 0.0) & ~(share & (s.x == 0.0)), s)
+    counts = counts.astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
     _tell(status)
     if s.w is not None and mass.size:
@@ -1221,7 +1289,8 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         plan.free,
         s.labels,
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
-        partial=plan.intervals or (plan.by_likelihood and bool(np.isfinite(plan.values[-2:]).any())),
+        partial=plan.intervals or plan.is_cut,
+        n_missing=missing.reshape(s.shape),
     )
 
 
@@ -1360,7 +1429,8 @@ def _of_moments(method, s, cls):
     sums = loglik.reshape(shape), counts.astype(float).reshape(shape), counts.reshape(shape), np.zeros(shape)
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
-    found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), s.labels, method)
+    more = dict(labels=s.labels, method=method, n_missing=(np.diff(s.off) - counts).reshape(shape))
+    found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), **more)
     _tell(found.status, found.messages)
     return found
 
@@ -1390,6 +1460,13 @@ def _cut(truncated):
     return a, b
 
 
+def one_series(x, many, cls=None):
+    """The values of one series in doubles; `many` is the call for many series."""
+    family = None if cls is None or cls.is_discrete else cls.family
+    values = series(x, "x", f"{many} is for many series; pass x.ravel() for one of all values", family)
+    return values.astype(np.float64, copy=False)
+
+
 @names_ours
 def fit(
     x: Any,
@@ -1403,13 +1480,14 @@ def fit(
     entry: ArrayLike | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: FitMethod = "ml",
+    nan_policy: NanPolicy = "omit",
 ) -> DistributionFit:
     """Fit a family to one series by maximum likelihood, or by moments.
 
     Parameters
     ----------
     x : array_like of shape (n,), scipy.stats.CensoredData or None
-        Data; NaN is missing. None where `censored` has them.
+        Data, in any of the forms of :doc:`/data`; NaN, None, NA and masked values are missing. None where `censored` has them.
     family : str or class
         A class of `numbastats.distributions`, its word, or SciPy's name for it (the parameters are those of the class): "normal"
         (loc, scale), "student_t" (df, loc, scale), "gamma" (shape, scale), "weibull" (shape, scale), "lognormal" (sigma, scale),
@@ -1445,6 +1523,8 @@ def fit(
         None or an infinite number for no end. Values at the ends are inside.
     method : {"ml", "lmoments", "moments"}
         Maximum likelihood, or that the first L-moments or moments are those of the data (exact values, without weights).
+    nan_policy : {"omit", "raise"}
+        Whether missing values are left out, and counted in `n_missing`, or refused.
 
     Returns
     -------
@@ -1454,15 +1534,16 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        For arguments that are not understood; x that is not one-dimensional; negative weights; weights, bounds, events and
-        entries with other labels than x; an entry at or above its value; what looks like events in `censored`.
+        For arguments that are not understood; x that is not one-dimensional; negative or missing weights; weights, bounds, events
+        and entries with other labels than x; an entry at or above its value; what looks like events in `censored`.
 
     Warns
     -----
     ConvergenceWarning
         When the fit ends in no maximum, with the reason.
     UserWarning
-        When weights add up to less than the number of values: they count observations; when `censored` may be meant as `event`.
+        When weights add up to less than the number of values: they count observations. When the values are True and False, and
+        the family is continuous. When `censored` may be meant as `event`.
 
     Notes
     -----
@@ -1518,13 +1599,16 @@ def fit(
     first = pair_of(censored)[0] if x is None and censored is not None else x
     if first is None:
         raise TypeError("x is None; pass values, or censored=(lo, hi)")
-    a = floats(first, "x" if x is not None else "censored lo")
-    if a.ndim != 1:
-        raise ValueError(f"x has shape {a.shape}; fit takes one series. Use fit_many(x, family, axis=...) for many")
-    known = _Known(_Series(a, None, np.array([0, a.size]), (1,), None))
+    a = one_series(first, "fit_many(x, family, axis=...)", cls)
+    for called, values in given.named():
+        rows_alike(first, values, ("x", called))
     if given.something:
-        known = _known_series(x, given, 0, None, None, 0, "x")
-        known = known._replace(series=known.series._replace(shape=(1,), labels=None))
+        known = _known_series(None if x is None else a, given, 0, None, None, 0, "x")
+        known = known._replace(series=known.series._replace(shape=(1,)))
+    else:
+        w = None if weights is None else _weights(weights, a.shape, 0)
+        known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None))
+    refuse_missing(known.series.x, nan_policy, "x")
     return _fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1).one(0)
 
 
@@ -1567,6 +1651,7 @@ def fit_many(  # noqa: PLR0913
     entry: ArrayLike | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: FitMethod = "ml",
+    nan_policy: NanPolicy = "omit",
     device: Device = None,
     workers: Any = None,
     progress: bool = False,
@@ -1576,10 +1661,10 @@ def fit_many(  # noqa: PLR0913
     Parameters
     ----------
     data : array_like of shape (..., n, ...), list or dict of one-dimensional arrays
-        Series along `axis`, or one in each entry; NaN is missing. An array of dask, or of xarray with one, is fitted by blocks
-        by dask's scheduler, so that it need not fit into memory. Keys of a dict, of a pandas groupby of one column
-        (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
-    family, fixed, zeros, truncated, method
+        Series along `axis`, or one in each entry, in any of the forms of :doc:`/data`. An array of dask, or of xarray with one,
+        is fitted by blocks by dask's scheduler, so that it need not fit into memory. Keys of a dict, of a pandas groupby of one
+        column (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
+    family, fixed, zeros, truncated, method, nan_policy
         As in `fit`.
     censored, event, entry : array_like, optional
         As in `fit`; they go with `data` as `weights` do. `data` may be None where `censored` has all.
@@ -1636,11 +1721,16 @@ def fit_many(  # noqa: PLR0913
     given, cut = _Given(weights, censored, event, entry, trials), _cut(truncated)
     least = max(2, _plan(cls, fixed, cut=cut).free + 1)
     if is_lazy(data):
+        if check_policy(nan_policy) == "raise":
+            raise TypeError("an array of dask is not read before it is fitted: leave nan_policy out, or pass data.compute()")
         known = _Known(_series_of_dask(data, axis, dim, least, workers, (*given, by)))
-    elif given.something:
-        known = _known_series(data, given, axis, by, dim, least, "data")
     else:
-        known = _Known(series_of(data, axis, None, least, by, dim))
+        if given.something or (weights is not None and (by is not None or _is_keyed(data))):
+            known = _known_series(data, given, axis, by, dim, least, "data")
+        else:
+            word = None if cls.is_discrete else cls.family
+            known = _Known(series_of(data, axis, weights, least, by, dim, family=word))
+        refuse_missing(known.series.x, nan_policy, "data", known.series.off)
     with bar(progress, math.prod(known.series.shape), "distributions.fit_many") as shown:
         return _fit_known(method, known, cls, (weights, fixed, cut, zeros), where, workers, shown)
 
@@ -1725,8 +1815,8 @@ def _warn_of(failed, messages):
 
 def _stable(cls, x, *, axis=None, dim=None, **options):
     """The same by the fits of stable distributions."""
-    axis = axis_of(x, axis, dim, "x")
-    data = np.moveaxis(floats(x, "x"), axis, -1)
+    axis = axis_of(x, refuse_frame(x, axis, "x"), dim, "x")
+    data = np.moveaxis(doubles(x, "x", "stable"), axis, -1)
     param = options.get("param", "S0")
     if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)

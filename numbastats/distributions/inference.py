@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import statistics
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
@@ -13,15 +12,15 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import choice, is_integer, is_lazy
+from numbastats._core.checks import checked_level, choice, is_integer, is_lazy
+from numbastats._core.data import NanPolicy, is_missing, labels_of
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import labelled_sets
 from numbastats._core.information import unit_moves
-from numbastats._core.kinds import to_host
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
-from numbastats._core.results import Result, Table
+from numbastats._core.results import Result, Table, half_width
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
 from numbastats.distributions.fitting import (
@@ -32,6 +31,7 @@ from numbastats.distributions.fitting import (
     fit,
     fit_many,
     is_ragged,
+    one_series,
     series_of,
 )
 from numbastats.distributions.names import Name
@@ -83,8 +83,8 @@ class Estimate(Result):
         return f"method {self.method!r}, level {self.level:g}, {self.message}"
 
     def summary(self) -> Table:
-        """One row: "value", "se", "lower", "upper"."""
-        return Table({name: np.array([getattr(self, name)]) for name in ("value", "se", "lower", "upper")})
+        """One row: "value", "se", "lower", "upper", "level"."""
+        return Table({name: np.array([getattr(self, name)]) for name in ("value", "se", "lower", "upper")}, level=self.level)
 
 
 class _Chart(NamedTuple):
@@ -105,7 +105,9 @@ class _Chart(NamedTuple):
         return {n: np.full(len(u), v) for n, v in self.params.items()} | {names[j]: moved[:, i] for i, j in enumerate(self.free)}
 
     def of(self, function):
-        """A function of distributions as one of coordinates of shape (B, p)."""
+        """A function of distributions, or a parameter, as a function of coordinates of shape (B, p)."""
+        if isinstance(function, str):
+            return lambda u: self.at(u)[function]
 
         def values(u):
             params = self.at(u)
@@ -150,6 +152,13 @@ def _number(function, distribution):
             "once for each of several numbers"
         )
     return float(value)
+
+
+def _at_estimate(found, function):
+    """The function of the fitted distribution, or the parameter of that name."""
+    if isinstance(function, str):
+        return (found.limit_params or found.params)[function]
+    return _number(function, found.distribution)
 
 
 def _values(function, batch, one_of):
@@ -205,15 +214,18 @@ def _delta(found, function, level):
         raise ValueError(
             f"the function, {value:.6g} at the estimate, has no finite derivatives there: {slope}; use method='bootstrap'"
         )
-    width = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level) * se
+    width = half_width(level) * se
     return Estimate(value, se, value - width, value + width, level, "delta", None, "ok")
 
 
 def _bootstrap(found, function, level, count, rng, workers):
     _check_count(count)
-    value, parts = _number(function, found.distribution), []
+    value, parts = _at_estimate(found, function), []
     for _, again in _resamples(found, count, rng, workers):
-        values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
+        if isinstance(function, str):
+            values = again[function]
+        else:
+            values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
         parts.append(np.where(again.converged, values, math.nan))
     samples = np.concatenate(parts)
     used = samples[~np.isnan(samples)]
@@ -236,7 +248,7 @@ def _profile(found, function, level, x):
     if x is None:
         raise ValueError('method="profile" needs the data of the fit: pass x=')
     chart = _chart(found, "profile")
-    data = np.ravel(series_of(x, None, None, 1, name="x").x)
+    data = one_series(x, "one(i) of the fits")
     data = data[~np.isnan(data) & ~((data == 0.0) & (found.zeros > 0.0))]
 
     def loglik(u):
@@ -252,7 +264,7 @@ def _profile(found, function, level, x):
                 f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; data "
                 "with weights have no profile here"
             )
-        value, limit = _number(function, found.distribution), statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
+        value, limit = _at_estimate(found, function), half_width(level)
         of = chart.of(function)
         slope = _gradient(of, origin[0])
         size = float(np.linalg.norm(slope))
@@ -287,9 +299,31 @@ def _profile(found, function, level, x):
     return Estimate(value, math.nan, ends[0], ends[1], level, "profile", None, message)
 
 
+def _row(found, name, level, method):
+    """The estimate that the table of the fit has of a parameter, and its name without that of a limit."""
+    table = found.summary(level)
+    names = table["parameter"].tolist()
+    if name not in names:
+        raise TypeError(
+            f"function={name!r} is no parameter of the fit: pass one of {', '.join(map(repr, names))}, or pass a function of a "
+            "distribution, as lambda d: d.ppf(0.01)"
+        )
+    ends = (float(table[column][names.index(name)]) for column in ("estimate", "se", "lower", "upper"))
+    row = Estimate(*ends, level, "delta", None, "ok")
+    if row.se == 0.0:
+        raise ValueError(f"{name} was fixed: it has no interval")
+    own = name.removeprefix(f"{found.limit} ")
+    if method == "delta" and not math.isfinite(row.se):
+        raise ValueError(f"{name} has no standard error: {found.message}; use 'bootstrap'")
+    there = own in found.params and not found.limit or method == "profile" and own != name
+    if method != "delta" and not there:
+        raise ValueError(f"method={method!r} does not know {name!r} of this fit by its name: pass a function of its distribution")
+    return row, own
+
+
 def estimated(
     found: DistributionFit,
-    function: Callable[[Any], Any],
+    function: Callable[[Any], Any] | str,
     method: str,
     *,
     level: float,
@@ -300,10 +334,11 @@ def estimated(
 ) -> Estimate:
     """`DistributionFit.estimate`."""
     choice("method", method, ("delta", "bootstrap", "profile"))
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level!r} is not between 0 and 1; use 0.95 for 95 %")
-    if not callable(function):
-        raise TypeError(f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01)")
+    level = checked_level(level)
+    if not (isinstance(function, str) or callable(function)):
+        raise TypeError(
+            f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01), or a parameter's name"
+        )
     if not found.converged:
         raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
     if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
@@ -313,13 +348,14 @@ def estimated(
             f"method={method!r} takes complete values, but those of this fit were censored or truncated, which its errors would "
             'leave out; use "delta"'
         )
+    row, function = _row(found, function, level, method) if isinstance(function, str) else (None, function)
     if method == "delta":
-        made = _delta(found, function, level)
+        made = row or _delta(found, function, level)
     elif method == "profile":
         made = _profile(found, function, level, x)
     else:
         made = _bootstrap(found, function, level, count, rng, workers)
-    if found.zeros > 0.0:
+    if found.zeros > 0.0 and function != "zeros":
         made = dataclasses.replace(made, message=f"{made.message}, of the distribution without the share of zeros")
     return made
 
@@ -381,7 +417,9 @@ class Comparison(Result):
     def _headline(self) -> str:
         failed = [f"{f.family}: {f.message}" for f in self.fits.values() if not f.converged]
         out = [f"left out, as their support does not hold the values: {', '.join(self.left_out)}"] if self.left_out else []
-        return "\n  ".join([f"{len(self.fits)} families by {self.criterion}", *filter(None, [self.note]), *out, *failed])
+        missing = next(iter(self.fits.values())).n_missing
+        title = f"{len(self.fits)} families by {self.criterion}" + (f", {missing} missing" if missing else "")
+        return "\n  ".join([title, *filter(None, [self.note]), *out, *failed])
 
     def summary(self) -> Table:
         """A row for each family, best first.
@@ -482,28 +520,27 @@ def _are_integers(data, by=None, dim=None):
     dtype = getattr(data, "dtype", None)
     if hasattr(dtype, "is_integer"):  # of polars
         return dtype.is_integer()
-    if dtype is not None:
-        kind = getattr(dtype, "kind", None) or np.asarray(to_host(data, "data")).dtype.kind
-        return kind in "iu"
-    if by is None and hasattr(data, "columns") and not hasattr(data, "ngroups"):
+    if getattr(dtype, "kind", "") in ("i", "u"):  # with masks of pandas, too
+        return True
+    if dtype is None and by is None and hasattr(data, "columns") and not hasattr(data, "ngroups"):
         return all(_are_integers(data[column]) for column in data.columns)
-    sets, keys = labelled_sets(data, by, dim)
-    if keys is None and not is_ragged(sets):
-        return np.asarray(sets).dtype.kind in "iu"
-    return all(map(_are_integers, sets))
+    if dtype is None:
+        sets, keys = labelled_sets(data, by, dim)
+        if keys is not None or is_ragged(sets):
+            return all(map(_are_integers, sets))
+        data = sets
+    a = labels_of(data, "data")
+    return a.dtype.kind in "iu" or (a.dtype.kind == "O" and all(map(is_integer, a[~is_missing(a)].tolist())))
 
 
-def _by_values(families, call, data, axis=None, by=None, dim=None, name="data"):
+def _by_values(families, call, values, are_integers):
     """Families to compare where none are named, and a note on them: of integers from 0 on those of counts."""
     if families is not None:
         return families, ""
-    if is_lazy(data):
-        return "continuous", ""
-    values = series_of(data, axis, None, 1, by, dim, name).x
     values = values[~np.isnan(values)]
     if not (values.size and ((values >= 0.0) & (values == np.floor(values)) & (values < math.inf)).all()):
         return "continuous", ""
-    if _are_integers(data, by, dim):
+    if are_integers():
         others = f'{call}(..., "continuous") compares the others'
         return "counts", f"families of counts, as the values are integers from 0 on; {others}"
     return (
@@ -546,7 +583,7 @@ def compare_many(
     families, criterion
         As in `compare`; families are left out whose support holds none of the series.
     **options
-        Of `fit_many`: axis, by, dim, weights, device, workers, progress.
+        Of `fit_many`: axis, by, dim, weights, nan_policy, device, workers, progress.
 
     Returns
     -------
@@ -573,8 +610,9 @@ def compare_many(
     ['gamma', 'lognormal', 'normal']
     """
     choice("criterion", criterion, ("bic", "aic"))
-    where = (options.get(name) for name in ("axis", "by", "dim"))
-    families, note = _by_values(families, "compare_many", data, *where)
+    axis, by, dim = (options.get(name) for name in ("axis", "by", "dim"))
+    values = np.empty(0) if families is not None or is_lazy(data) else series_of(data, axis, None, 1, by, dim).x
+    families, note = _by_values(families, "compare_many", values, lambda: _are_integers(data, by, dim))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = {name: fit_many(data, name, **options) for name in _families(families)}
@@ -588,14 +626,18 @@ def compare_many(
 
 @names_ours
 def compare(
-    x: ArrayLike, families: Kinds | Sequence[Name | type[Distribution]] | None = None, *, criterion: Literal["bic", "aic"] = "bic"
+    x: ArrayLike,
+    families: Kinds | Sequence[Name | type[Distribution]] | None = None,
+    *,
+    criterion: Literal["bic", "aic"] = "bic",
+    nan_policy: NanPolicy = "omit",
 ) -> Comparison:
     """Fit several families to the same values, and order them by a criterion.
 
     Parameters
     ----------
     x : array_like of shape (n,)
-        NaN is missing.
+        In any of the forms of :doc:`/data`.
     families : "continuous", "counts" or sequence of str, optional
         Of `fit`. "continuous" (or "all") are the continuous ones whose support holds the values; the others are listed in
         ``left_out``. The truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
@@ -604,6 +646,8 @@ def compare(
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.
+    nan_policy : {"omit", "raise"}
+        As in `fit`.
 
     Returns
     -------
@@ -628,13 +672,13 @@ def compare(
     (['gamma', 'weibull', 'lognormal', 'normal'], 'gamma')
     """
     choice("criterion", criterion, ("bic", "aic"))
-    if np.ndim(x) != 1:
-        raise ValueError(f"x has shape {np.shape(x)}; compare takes one series, compare_many many")
-    families, note = _by_values(families, "compare", x, name="x")
+    values = one_series(x, "compare_many(x, axis=...)")
+    families, note = _by_values(families, "compare", values, lambda: _are_integers(x))
     names = _families(families)
+    x = one_series(x, "compare_many(x, axis=...)", class_of(names[0]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
-        found = [fit(x, name) for name in names]
+        found = [fit(x, name, nan_policy=nan_policy) for name in names]
     left_out = tuple(f.family for f in found if f.status == Status.OUTSIDE) if isinstance(families, str) else ()
     kept = [f for f in found if f.family not in left_out]
     if not kept:
@@ -643,8 +687,7 @@ def compare(
     at_limit = {f.family: bool(_is_another(f, by_name)) for f in kept}
     first = {f.family: getattr(by_name[f.limit] if at_limit[f.family] else f, criterion) for f in kept}
     kept.sort(key=lambda f: (first[f.family], at_limit[f.family]))
-    values = series_of(x, None, None, 1, name="x").x
-    values = np.sort(values[~np.isnan(values)])
+    values = np.sort(x[~np.isnan(x)])
     ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
     return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out, note)
 
@@ -695,6 +738,7 @@ def goodness(
     statistic: Statistic = "ad",
     *,
     fixed: dict[str, float] | None = None,
+    nan_policy: NanPolicy = "omit",
     count: int = 999,
     rng: Any = None,
     workers: Any = None,
@@ -707,13 +751,15 @@ def goodness(
     Parameters
     ----------
     x : array_like of shape (n,)
-        NaN is missing.
+        In any of the forms of :doc:`/data`.
     family : str or class
         Of `fit`.
     statistic : {"ad", "ks", "cvm"}
         Of Anderson and Darling, A^2, which weighs the tails most; of Kolmogorov and Smirnov, D; of Cramer and von Mises, W^2.
     fixed : dict, optional
         Values of parameters that are not estimated, by name.
+    nan_policy : {"omit", "raise"}
+        As in `fit`.
     count : int
         Number of simulated data sets, at least 19; the least p-value is 1/(count + 1).
     rng
@@ -751,11 +797,11 @@ def goodness(
     """
     choice("statistic", statistic, ("ad", "ks", "cvm"))
     _check_count(count)
-    found = fit(x, family, fixed=fixed)
+    x = one_series(x, "a loop over them", class_of(family))
+    found = fit(x, family, fixed=fixed, nan_policy=nan_policy)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
-    values = series_of(x, None, None, 1, name="x").x
-    observed = float(_distance(statistic, found.distribution, np.sort(values[~np.isnan(values)])))
+    observed = float(_distance(statistic, found.distribution, np.sort(x[~np.isnan(x)])))
     parts, failed = [], 0
     for y, again in _resamples(found, count, rng, workers):
         parts.append(_distance(statistic, again._rows(0, len(y)), np.sort(y, axis=1)))

@@ -152,8 +152,7 @@ def completed(plan, s, share, device, workers, run, plan_of):
     options = share, device, workers
     params, info, numbers, status = run(plan, *options, s)
     cls, n = plan.cls, status.size
-    cut = tuple(plan.values[-2:]) if plan.by_likelihood and np.isfinite(plan.values[-2:]).any() else None
-    cut = None if "lower" in cls._known else cut  # then these are parameters
+    cut = tuple(plan.values[-2:]) if plan.is_cut and "lower" not in cls._known else None  # else these are parameters
     inners = _within(cls, tuple(_known(plan).items()), plan.intervals, cut, plan_of) if cls._contains else ()
     width = max((len(CLASSES[special.family].names) for special in cls._contains), default=0)
     limits, best = Limits.none((n,), width), np.full(n, -math.inf)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbastats._core.checks import is_integer
+from numbastats._core.data import NanPolicy, is_frame, names_in, refuse_missing
 from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.results import Result, Table
@@ -32,12 +33,15 @@ class LMoments(Result):
         Of the series, where they came in a dict or in groups.
     labels : xarray.DataArray or None
         One of the shape of the batch, where the data came in one.
+    n_missing : array of int of shape (...)
+        Number of the values of each series that are missing.
     """
 
     moments: NDArray[np.float64]
     n_values: NDArray[np.int64]
     keys: Keys | None
     labels: Any = None
+    n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
 
     def _labelled(self, values, name):
         return values[()] if self.labels is None else self.labels.copy(data=values).rename(name)
@@ -75,7 +79,9 @@ class LMoments(Result):
         return self._labelled(self.ratios[1], "kurtosis")
 
     def _headline(self) -> str:
-        return f"{self.n_values.size} series of shape {self.n_values.shape}" if self.n_values.ndim else f"{self.n_values} values"
+        missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
+        of = f"{self.n_values.size} series of shape {self.n_values.shape}" if self.n_values.ndim else f"{self.n_values} values"
+        return of + missing
 
     def summary(self) -> Table:
         """A row for each series, in the order of the flattened batch.
@@ -93,7 +99,9 @@ class LMoments(Result):
 
 
 @names_ours
-def lmoments(x: Any, *, axis: int | None = None, dim: str | None = None, count: int = 4) -> LMoments:
+def lmoments(
+    x: Any, *, axis: int | None = None, dim: str | None = None, count: int = 4, nan_policy: NanPolicy = "omit"
+) -> LMoments:
     """Sample L-moments of one series, or of every series of an array.
 
     They describe location, scale, skewness and kurtosis by linear combinations of the ordered values, exist whenever there is a
@@ -102,14 +110,16 @@ def lmoments(x: Any, *, axis: int | None = None, dim: str | None = None, count: 
     Parameters
     ----------
     x : array_like of shape (..., n, ...), list or dict of one-dimensional arrays
-        Series along `axis`, or one in each entry; NaN is missing.
+        Series along `axis`, or one in each entry, in any of the forms of :doc:`/data`.
     axis : int, optional
-        Along which the values of a series run; the last one by default.
+        Along which the values of a series run; the last one by default, if it has at least `count` values or no other has.
     dim : str, optional
         Instead of `axis` the name of a dimension of an xarray.DataArray, whose labels the properties of the result have. An array
         of several dimensions needs one of the two.
     count : int
         Number of L-moments, at least 2.
+    nan_policy : {"omit", "raise"}
+        Whether missing values are left out, and counted in `n_missing`, or refused.
 
     Returns
     -------
@@ -149,6 +159,9 @@ def lmoments(x: Any, *, axis: int | None = None, dim: str | None = None, count: 
     """
     if not is_integer(count) or count < 2:
         raise ValueError(f"count={count!r} must be an integer, at least 2")
-    series = series_of(x, axis, None, 1, dim=dim, name="x")
-    moments, n_values = l_moments(padded(series), count)
-    return LMoments(moments.reshape(count, *series.shape), n_values.reshape(series.shape), series.keys, series.labels)
+    x = x[names_in(x)[0]] if is_frame(x) and axis is None and len(names_in(x)) == 1 else x
+    s = series_of(x, axis, None, count if axis is None and dim is None else 1, dim=dim, name="x")
+    refuse_missing(s.x, nan_policy, "x", s.off)
+    moments, n_values = l_moments(padded(s), count)
+    missing = (np.diff(s.off) - n_values).reshape(s.shape)
+    return LMoments(moments.reshape(count, *s.shape), n_values.reshape(s.shape), s.keys, s.labels, missing)

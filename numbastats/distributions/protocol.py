@@ -42,7 +42,7 @@ from numbastats.distributions.integrals import over_probabilities
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
-__all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_double", "in_units", "scipy_family", "scipy_methods"]
+__all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_units", "scipy_family", "scipy_methods"]
 
 _QUANTILES = ("ppf", "isf")
 _FEW = 100  # draws
@@ -321,7 +321,6 @@ class Distribution:
         if self._kernels is None:
             return self._on_host(name, x, **options)
         if name in _QUANTILES:
-            options = dict(options)
             if self._takes_table(x, options.pop("method", "auto"), options["device"], self._kernels.cost[name]):
                 return self._on_host(name, x, **options)
         return self._by_points(name, x, **options)
@@ -354,8 +353,9 @@ class Distribution:
         dtype = check_dtype(dtype) if dtype is not None else result_dtype(("x",), (dtype_of(host),))
         with np.errstate(all="ignore"):
             points = np.asarray(host, np.float64)
-            shape = np.broadcast_shapes(points.shape, self.batch_shape)
-            result = np.asarray(self._at(name, np.broadcast_to(points, shape))).astype(dtype)
+            if self.batch_shape:
+                points = np.broadcast_to(points, np.broadcast_shapes(points.shape, self.batch_shape))
+            result = np.asarray(self._at(name, points, workers), dtype)
         result = result[()] if like is None else in_kind_of(result, like)
         return deliver(result, out, dtype)
 
@@ -373,23 +373,22 @@ class Distribution:
     def _by_kernels(self, name, x, parameters, out=None, dtype=None, device=None, workers=None, stream=None):
         """One function at x of any kind, in double precision; the result has the float type of x, or `dtype`."""
         kernels, shapes = self._kernels, self._scipy_shapes
-        options = dict(cost=kernels.cost[name], device=device, workers=workers, stream=stream)
-        kernel, names, values = kernels.one[name], ("x",), ()
+        options = dict(double=True, cost=kernels.cost[name], out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if self.batch_shape:
-            kernel, names, values = kernels.many[name], ("x", "loc", "scale", *shapes), parameters
-        else:
-            options["extras"] = lambda d: (parameters,)
-        evaluate = functools.partial(elementwise, lambda d: kernel, names)
-        return in_double(x, out, dtype, stream, lambda x, **o: evaluate((x, *values), **o, **options))
+            kernel, names = kernels.many[name], ("x", "loc", "scale", *shapes)
+            return elementwise(lambda d: kernel, names, (x, *parameters), **options)
+        kernel = kernels.one[name]
+        return elementwise(lambda d: kernel, ("x",), (x,), extras=lambda d: (parameters,), **options)
 
-    def _at(self, name, x):
-        """One function at float64 points of the result's shape: quantiles by a table, and by kernels beyond it."""
+    def _at(self, name, x, workers=None):
+        """One function at float64 points of the result's shape, a new array: quantiles by a table, and by kernels beyond it."""
         if name not in _QUANTILES:
             return self._by_points(name, x)
-        value = np.array(getattr(tables.kept(self), name)(x, device="cpu"))
-        rest = ~((x > 2.0**-60) & (x < 1.0)) | np.isnan(value)
-        value[rest] = self._by_points(name, x[rest])
-        return value
+        rest = functools.partial(self._points_on_host, name)
+        return tables.completed(tables.looked_up(tables.kept(self), name), x, 2.0**-60, rest, workers)
+
+    def _points_on_host(self, name, x, workers):
+        return self._by_points(name, x, device="cpu", workers=workers)
 
     def _of_z(self, name, z):
         """One function of the standard form, by kernels."""
@@ -642,8 +641,7 @@ class Distribution:
 
     def _mapped(self, function, z, options, *others):
         """An elementwise function of draws, of the same kind and float type."""
-        where = _only(options, "device", "workers", "stream")
-        return in_double(z, None, None, options["stream"], lambda z, **o: function(z, *others, **o, **where))
+        return function(z, *others, dtype=None, **_only(options, "device", "workers", "stream"))
 
     def _located(self, z, options):
         """Draws of standard form with the location and scale."""
@@ -1174,16 +1172,6 @@ def scipy_family(cls):
     }
     shapes = ("size_" if name == "size" else name for name in cls._scipy_shapes)  # rvs has an argument of that name
     return type(f"numbastats_{cls.__name__}", (base,), methods)(name=cls.family, shapes=", ".join(shapes) or None)
-
-
-def in_double(x, out, dtype, stream, evaluate):
-    """A function of x in double precision; float32 values are converted before, and the result after it."""
-    if kind_of(x) is NUMPY:
-        x = as_host(x)
-    given = numpy_dtype(x) if dtype is None else check_dtype(dtype)
-    if given != FLOAT32:
-        return evaluate(x, out=out, dtype=FLOAT64)
-    return in_float32(evaluate(as_double(x, stream), out=None, dtype=FLOAT64), out, stream)
 
 
 def _score_block(distribution, options, x, *, dtype, workers):

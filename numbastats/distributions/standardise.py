@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice, is_lazy
+from numbastats._core.data import NanPolicy, check_policy, doubles, refuse_missing
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of
 from numbastats._core.options import Device
 from numbastats._core.slabs import cuts
-from numbastats.distributions.fitting import axis_of, class_of, fit_many, floats, is_ragged, refuse_executor, refuse_frame
+from numbastats.distributions.fitting import axis_of, class_of, fit_many, is_ragged, refuse_executor, refuse_frame
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
@@ -33,6 +34,7 @@ def standardise(
     dim: str | None = None,
     calibration: Any = None,
     zeros: Literal["auto", "share", "centre"] | None = "auto",
+    nan_policy: NanPolicy = "omit",
     device: Device = None,
     workers: Any = None,
 ) -> NDArray[np.float64]:
@@ -43,8 +45,8 @@ def standardise(
     Parameters
     ----------
     x : array_like of shape (..., n, ...)
-        Series along `axis`; NaN is missing and stays NaN. An array of dask, or of xarray with one, gives one that is computed
-        later, by blocks of whole series.
+        Series along `axis`, in any of the forms of :doc:`/data`; missing values stay NaN. An array of dask, or of xarray with
+        one, gives one that is computed later, by blocks of whole series.
     family : str
         "gamma" as for the SPI, or another one of `fit` but the hyperbolic ones.
     axis : int, optional
@@ -59,6 +61,8 @@ def standardise(
         score is that of the share of zeros, p0; with "centre" of the middle of their ranks, near p0/2, so that the
         probabilities have mean 1/2 however many zeros there are. With None zeros are values like others. "auto" is "share" for
         families of positive values, and None for "normal" and "student_t".
+    nan_policy : {"omit", "raise"}
+        Whether missing values stay NaN, or are refused.
     device, workers
         As in `fit_many`.
 
@@ -122,8 +126,8 @@ def standardise(
         raise ValueError(
             f"zeros={zeros!r} is for families of positive values; of {cls.family} zeros are values like others: zeros=None"
         )
-    refuse_frame(x, axis, "x")
-    axis = axis_of(x, axis, dim, "x")
+    check_policy(nan_policy)
+    axis = axis_of(x, refuse_frame(x, axis, "x"), dim, "x")
     if isinstance(x, Mapping) or is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")
     if not -np.ndim(x) <= axis < np.ndim(x):
@@ -137,7 +141,9 @@ def standardise(
         z = whole.map_blocks(functools.partial(scored, workers=workers or 1), dtype=np.float64, meta=np.empty((0,) * np.ndim(x)))
         scores: Any = LABELLED.relabelled(z, x)
     else:
-        z = scored(floats(x, "x"), workers=workers)
+        values = doubles(x, "x", cls.family)
+        refuse_missing(values.reshape(-1), nan_policy, "x")
+        z = scored(values, workers=workers)
         scores = in_kind_of(z, x) if has_labels(x) else z
     if "units" in getattr(x, "attrs", ()):  # which scores do not have
         del scores.attrs["units"]

@@ -14,19 +14,35 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from numbastats._core.broadcast import lent
 from numbastats._core.elementwise import any_lazy, deliver, elementwise
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
-from numbastats._core.launch import choose_device
+from numbastats._core.launch import choose_device, launch, run_loop
 from numbastats._core.options import ArrayOptions, Device, hands_on
-from numbastats._core.parallel import check_workers
+from numbastats._core.parallel import check_workers, threads_beside, worker_count
+from numbastats._core.slabs import cuts
 from numbastats.distributions import kernels
+from numbastats.distributions.kernels.beyond import BEYOND
 from numbastats.quantile import QuantileTable, arguments, ndtri, panels
+from numbastats.scalar.loops import CHUNK
 from numbastats.scalar.tables import SIDE_COLUMNS
 
-__all__ = ["FrozenDistribution", "kept", "named_error", "parameter_sets", "probabilities", "quantiles", "times_exp"]
+__all__ = [
+    "FrozenDistribution",
+    "completed",
+    "kept",
+    "looked_up",
+    "named_error",
+    "of_density",
+    "parameter_sets",
+    "probabilities",
+    "quantiles",
+    "times_exp",
+]
 
 _MEMORY = 1 << 28  # bytes of tables that are kept: most have 240 to 270 KiB, those of steep distributions more
 _EXACT = 2e-14  # largest relative error of tables behind `ppf` and `isf`
+_SLAB = 1 << 17  # probabilities for each thread that are looked up and checked while they are in its cache
 _BATCH = 64  # tables in memory at a time when a function is called with many sets of parameters
 
 _made: dict[Any, FrozenDistribution | None] = {}  # by class and sets of parameters
@@ -197,14 +213,62 @@ def _batch(cls, sets):
     return made
 
 
+def looked_up(table, name):
+    """A function of probabilities, their quantiles and workers that looks these up, in double precision; it writes NaN beyond."""
+    kernel, args = table._lookup(name == "isf")
+
+    def run(u, out, workers):
+        launch(kernel, (u, *args, out), u.size, device="cpu", workers=workers, cost=2.0)
+
+    return run
+
+
+def completed(look_up, u, least, rest, workers=None):
+    """Quantiles of one distribution from a table, and of ``rest(u, workers)`` those which it does not give.
+
+    Parameters
+    ----------
+    look_up : callable
+        ``look_up(u, out, workers)`` writes quantiles.
+    u : array of double
+    least : float
+        The table serves probabilities above it and below 1, where it gives no NaN.
+    rest : callable
+    workers : int, optional
+    """
+    workers = worker_count(threads_beside(workers))
+    flat = np.ascontiguousarray(u).reshape(-1)
+    flat = flat if flat.flags.writeable else lent(flat)
+    value, step = np.empty(flat.size), _SLAB * workers
+    count, index = np.empty(-(-min(step, flat.size) // CHUNK), np.int64), np.empty(min(step, flat.size), np.int64)
+    for lo, hi in cuts(flat.size, step):
+        part, out = flat[lo:hi], value[lo:hi]
+        look_up(part, out, workers)
+        found = count[: -(-part.size // CHUNK)]
+        run_loop(BEYOND, part.size, workers, part, out, least, found, index)
+        if found.any():
+            beyond = np.concatenate([index[k * CHUNK : k * CHUNK + found[k]] for k in np.flatnonzero(found)])
+            out[beyond] = rest(part[beyond], workers)
+    return value.reshape(u.shape)
+
+
+def _of_sets(cls, sets):
+    return _remembered((cls, tuple(sets)), lambda: _batch(cls, sets))
+
+
+def of_density(distribution):
+    """The table of one distribution of a family that is known by its density."""
+    sets, index = parameter_sets(distribution.params)
+    return _of_sets(type(distribution), sets)._select(index)
+
+
 def quantiles(distribution, name, u, out=None, dtype=None, device=None, workers=None, stream=None):
     """Quantiles (name "ppf" or "isf") by tables that are kept; NaN for probabilities other than 0 below 2^-66 of a side."""
     cls, (sets, index) = type(distribution), parameter_sets(distribution.params)
     dtype = arguments.float_type((u,), dtype)
     options = dict(dtype=dtype, device=device, workers=workers)
     if 0 < len(sets) <= _BATCH:
-        tables = _remembered((cls, tuple(sets)), lambda: _batch(cls, sets))
-        return getattr(tables._select(index), name)(u, out=out, stream=stream, **options)
+        return getattr(_of_sets(cls, sets)._select(index), name)(u, out=out, stream=stream, **options)
     check_workers(workers)
     chosen = choose_device(device, on_device=bool(device_kind(u)))
     if device_kind(u):

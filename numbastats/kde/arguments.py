@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, get_args
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from numbastats._core.broadcast import result_dtype, unmasked
 from numbastats._core.checks import choice
-from numbastats._core.kinds import device_kind, numpy_dtype, rows_alike, to_host
+from numbastats._core.data import NanPolicy, check_policy, doubles, floats
+from numbastats._core.kinds import device_kind, rows_alike
 from numbastats._core.options import Device
 from numbastats._core.parallel import is_executor, threads_beside, worker_count
 from numbastats.kde import bandwidth as rules
@@ -24,7 +24,6 @@ GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-
 PointMethod = Literal["auto", "cells", "ep"]
 Rule = Literal["eq9", "scott", "silverman", "isj", "plugin", "lscv", "likelihood-cv", "plugin-matrix", "scv"]
 Convention = Literal["support", "std", "scipy", "sklearn"]
-Missing = Literal["raise", "omit"]
 Axes: TypeAlias = Sequence[ArrayLike] | ArrayLike
 BoundaryKind = Literal["reflect", "periodic", "renorm", "linear", "jones-foster"]
 Boundary: TypeAlias = Mapping[int, tuple[BoundaryKind, float | None, float | None]]
@@ -43,19 +42,8 @@ CONVENTIONS = get_args(Convention)
 def as_samples(samples, name="samples", allow_vector=True):
     """Host copy (n, d) in float64, the dtype that decides the result, and the kind of device array or None."""
     kind = device_kind(samples)
-    if hasattr(samples, "tocsr"):
-        raise TypeError(f"{name} are a sparse matrix, which is not supported; pass {name}.toarray()")
-    host = unmasked(to_host(samples, name))
-    try:
-        dtype = result_dtype((name,), (numpy_dtype(host),))
-    except TypeError:
-        columns = list(getattr(samples, "columns", ()))
-        if not columns:
-            raise
-        parts = [np.asarray(samples[c]) for c in columns]
-        if wrong := [c for c, part in zip(columns, parts, strict=True) if part.dtype.kind not in "iuf"]:
-            raise TypeError(f"{name} have columns that are not numbers, {wrong}; drop them, or pass the others by name") from None
-        host, dtype = np.stack(parts, -1).astype(np.float64), np.dtype(np.float64)  # numbers of which some are missing
+    host = floats(samples, name, flags=False)
+    dtype = host.dtype
     if host.ndim == 1 and allow_vector:
         host = host[:, None]
     if host.ndim == 2 and host.shape[1] == 0:
@@ -123,11 +111,11 @@ def check_weights(weights, n, d=1):
     """Weights of n samples in d dimensions as float64, or None."""
     if weights is None:
         return None
-    host = unmasked(to_host(weights, "weights"))
-    if host.shape != (n,):
-        raise ValueError(f"weights have shape {host.shape}; pass one weight per sample, shape ({n},){transposed(n, d)}")
-    w = as_samples(host, "weights")[0].reshape(-1)
-    return w if w.flags.writeable else w.copy()
+    w = doubles(weights, "weights")
+    w = w[:, 0] if w.ndim == 2 and w.shape[1] == 1 else w
+    if w.shape != (n,):
+        raise ValueError(f"weights have shape {w.shape}; pass one weight per sample, shape ({n},){transposed(n, d)}")
+    return np.require(w, requirements="CW")
 
 
 class MatrixOptions(NamedTuple):
@@ -152,7 +140,7 @@ class _KernelOptions(TypedDict, total=False):
     bandwidth: Rule
     bw_convention: Convention
     tail: float
-    nan_policy: Missing
+    nan_policy: NanPolicy
     dtype: DTypeLike | None
     workers: Any
 
@@ -191,7 +179,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     x, own, kind = as_samples(samples)
     kernel = kernel_of(options.kernel)
     choice("bw_convention", options.bw_convention, CONVENTIONS)
-    choice("nan_policy", nan_policy, get_args(Missing))
+    check_policy(nan_policy)
     choice("form", form, get_args(Form))
     n, d = x.shape
     if form != "product":
@@ -214,7 +202,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     m = moments(x, w, workers)
     dropped, keep = 0, None
     if (m["bad"] or m["bad_weights"]) and nan_policy == "omit":
-        keep = np.isfinite(x).all(1) & (True if given is None else ~np.isnan(given))
+        keep = ~np.isnan(x).any(1) & (True if given is None else ~np.isnan(given))
         x, dropped = np.ascontiguousarray(x[keep]), int(n - keep.sum())
         n = len(x)
         if n == 0:
@@ -222,10 +210,17 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
         w = None if given is None else rules.near_one(given[keep])
         m = moments(x, w, workers)
     if m["bad"]:
-        rows = int((~np.isfinite(x)).any(1).sum())
-        raise ValueError(f"{rows} of {n} samples contain NaN or inf; drop them, or pass nan_policy='omit'")
+        missing = int(np.isnan(x).any(1).sum())
+        if not missing:
+            raise ValueError(
+                f"{int(np.isinf(x).any(1).sum())} of {n} samples contain inf, which is not missing; drop such samples"
+            )
+        raise ValueError(f"{missing} of {n} samples contain NaN, or are missing; drop them, or pass nan_policy='omit'")
     if m["bad_weights"]:
-        raise ValueError(f"{m['bad_weights']} weights are negative, NaN or inf; weights must be finite and >= 0")
+        first = int(np.argmin((w >= 0.0) & np.isfinite(w)))
+        raise ValueError(
+            f"{m['bad_weights']} weights are negative, NaN or inf, the first at index {first}; weights must be finite and >= 0"
+        )
     if not m["W"] > 0:
         raise ValueError("all weights are zero; at least one must be positive")
     n_eff = m["W"] ** 2 / m["W2"]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from numbastats._core.data import NanPolicy, labels_of
 from numbastats._core.errors import warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.options import Device
-from numbastats.kde.arguments import Adaptive, Boundary, Convention, Missing, Rule, as_samples, check_weights
+from numbastats.kde.arguments import Adaptive, Boundary, Convention, Rule, as_samples, check_weights
 from numbastats.kde.bandwidth import Form, near_one
 from numbastats.kde.estimator import KDE, fit_groups
 from numbastats.kde.groups import split
@@ -81,7 +82,7 @@ class KDEClassifier(Estimator):
         boundary: Boundary | None = None,
         adaptive: Adaptive | None = None,
         tail: float = 0.0,
-        nan_policy: Missing = "raise",
+        nan_policy: NanPolicy = "raise",
         dtype: DTypeLike | None = None,
         device: Device = None,
         workers: Any = None,
@@ -116,7 +117,7 @@ class KDEClassifier(Estimator):
         x = as_samples(X, "X")[0]
         labels = _classes(y, len(x))
         options = {name: value for name, value in self.get_params().items() if name not in ("priors", "shared")}
-        weights = None if sample_weight is None else near_one(check_weights(np.asarray(to_host(sample_weight, "")), len(x)))
+        weights = None if sample_weight is None else near_one(check_weights(sample_weight, len(x)))
         densities = fit_groups(KDE(**options), split(x, labels, weights, "y"), self.shared, "class")
         self.classes_ = np.array(list(densities), dtype=labels.dtype)
         self.densities_ = list(densities.values())
@@ -246,7 +247,7 @@ def _classes(y, n):
     """Labels of n samples; raises unless they are classes."""
     if y is None:
         raise ValueError("KDEClassifier requires y to be passed, but the target y is None")
-    labels = np.asarray(to_host(y, "y"))
+    labels = labels_of(y, "y")
     if labels.shape == (n, 1):
         category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
         warn("A column-vector y was passed when a 1d array was expected; pass y.ravel()", category)

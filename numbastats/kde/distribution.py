@@ -37,7 +37,7 @@ class KernelDensity(Distribution):
     def _evaluate(self, name, x, options):
         return self._on_host(name, x, **{key: value for key, value in options.items() if key != "method"})
 
-    def _at(self, name, x):
+    def _at(self, name, x, workers=None):
         logs = name in ("logcdf", "logsf")
         found = getattr(self.params.kde, name[3:] if logs else name)(x.reshape(-1))
         found = np.asarray(to_host(found, "the result"), float).reshape(x.shape)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 import numbastats.random as random
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_dtype
+from numbastats._core.data import NanPolicy
 from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
 from numbastats._core.kinds import in_kind_of, is_torch, rows_alike, to_host
@@ -25,7 +26,6 @@ from numbastats.kde.arguments import (
     Boundary,
     Convention,
     GridMethod,
-    Missing,
     PointMethod,
     Rule,
     check_weights,
@@ -91,7 +91,7 @@ class KDE(Estimator):
         boundary: Boundary | None = None,
         adaptive: Adaptive | None = None,
         tail: float = 1e-10,
-        nan_policy: Missing = "raise",
+        nan_policy: NanPolicy = "raise",
         dtype: DTypeLike | None = None,
         device: Device = None,
         workers: Any = None,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_out, choice, is_lazy
+from numbastats._core.data import NanPolicy
 from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
@@ -24,7 +25,6 @@ from numbastats.kde.arguments import (
     Boundary,
     Convention,
     GridMethod,
-    Missing,
     ModelOptions,
     PointMethod,
     Rule,
@@ -85,7 +85,7 @@ def grid(  # noqa: PLR0913
     adaptive: Adaptive | None = None,
     derivative: int | None = None,
     tail: float = 1e-10,
-    nan_policy: Missing = "raise",
+    nan_policy: NanPolicy = "raise",
     out: Any = None,
     dtype: DTypeLike | None = None,
     device: Device = None,

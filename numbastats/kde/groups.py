@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbastats._core.kinds import rows_alike, to_host
+from numbastats._core.data import floats, is_missing, labels_of
+from numbastats._core.kinds import rows_alike
 
 __all__ = ["OF_MATRIX", "Group", "fitted", "split"]
 
@@ -38,8 +39,8 @@ def split(samples, by, weights=None, name="by"):
     names = [by] if isinstance(by, str) else by if isinstance(by, list) and all(isinstance(v, str) for v in by) else None
     if names is not None and hasattr(samples, "columns"):
         columns = list(samples.columns)
-        if missing := [v for v in names if v not in columns]:
-            raise ValueError(f"{name}={by!r} names {missing[0]!r}, but the columns of the samples are {columns}")
+        if absent := [v for v in names if v not in columns]:
+            raise ValueError(f"{name}={by!r} names {absent[0]!r}, but the columns of the samples are {columns}")
         given = [samples[v] for v in names]
         rest = [c for c in columns if c not in names]
         if not rest:
@@ -50,11 +51,11 @@ def split(samples, by, weights=None, name="by"):
     else:
         rows_alike(samples, by, ("samples", name))
         given = [by]
-    labels = [np.asarray(to_host(v, name)) for v in given]
+    labels = [labels_of(v, name) for v in given]
     n = len(samples)
     if any(v.shape != (n,) for v in labels):
         raise ValueError(f"{name} has shape {np.shape(labels[0])}; pass one label for each of the {n} samples")
-    if any(_missing(v).any() for v in labels):
+    if any(is_missing(v).any() for v in labels):
         raise ValueError(f"{name} has missing labels; drop these samples, or give them a label")
     order = _order(given[0])
     keys = labels[0].tolist() if len(labels) == 1 else list(zip(*(v.tolist() for v in labels), strict=True))
@@ -63,7 +64,7 @@ def split(samples, by, weights=None, name="by"):
         raise ValueError(f"there are no samples ({n} labels); pass at least one")
     number = {key: i for i, key in enumerate(found)}
     which = np.fromiter((number[key] for key in keys), np.int64, n)
-    groups = {}
+    groups, values = {}, None if hasattr(samples, "columns") or hasattr(samples, "iloc") else floats(samples, "samples")
     for i, key in enumerate(found):
         places = np.flatnonzero(which == i)
         if hasattr(samples, "iloc"):
@@ -71,15 +72,9 @@ def split(samples, by, weights=None, name="by"):
         elif hasattr(samples, "columns"):
             part = samples[places]
         else:
-            part = np.asarray(to_host(samples, "samples"))[places]
+            part = values[places]
         groups[key] = Group(part, None if weights is None else weights[places], places)
     return groups
-
-
-def _missing(labels):
-    if labels.dtype.kind == "f":
-        return np.isnan(labels)
-    return np.array([v is None or v != v for v in labels.tolist()], bool) if labels.dtype.kind == "O" else np.zeros(1, bool)
 
 
 def _order(labels):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import real64, result_dtype, unmasked
-from numbastats._core.checks import choice
+from numbastats._core.checks import choice, is_masked
 from numbastats._core.costs import Work
+from numbastats._core.data import NanPolicy, check_weights, doubles, floats, refuse_missing, series
 from numbastats._core.groups import labelled_sets, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.launch import choose_device
@@ -20,7 +22,7 @@ from numbastats._core.options import Device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
 from numbastats._core.slabs import SLAB, cuts
 from numbastats._core.status import Status
-from numbastats.mixture.families import family_of
+from numbastats.mixture.families import family_of, names_distributions
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
 from numbastats.mixture.kernels.starts import KMEANS_CUTS, QUANTILE_CUTS, SUBSET
@@ -55,6 +57,7 @@ class RatioOptions(TypedDict, total=False):
     min_sd_ratio: float | None
     min_count: float
     precision: Precision
+    nan_policy: NanPolicy
     device: Device
     workers: Any
     progress: bool
@@ -331,18 +334,21 @@ def values_of(x):
     return x.astype(np.float64), dtype
 
 
+def weights_of(w, name):
+    """Weights as floats; masked ones count as 0."""
+    return floats(np.ma.filled(w, 0) if is_masked(w) else w, name)
+
+
 def weighted_values(x, sample_weight):
     """Values and weights of a piece of the data, without missing values and weights of 0."""
     rows_alike(x, sample_weight, ("x", "sample_weight"))
-    x, _ = values_of(to_host(x, "x"))
-    w = np.ones(x.shape) if sample_weight is None else real64(to_host(sample_weight, "sample_weight"))
-    if x.ndim != 1 or w.shape != x.shape:
+    x = one_data_set(x).astype(np.float64, copy=False)
+    w = np.ones(x.shape) if sample_weight is None else doubles(sample_weight, "sample_weight")
+    if w.shape != x.shape:
         raise ValueError(f"x has shape {x.shape} and sample_weight {w.shape}; both must be (n,)")
+    check_weights(w, np.isnan(x), "sample_weight")
     keep = ~np.isnan(x) & (w != 0.0)
-    x, w = x[keep], w[keep]
-    if not (np.isfinite(w).all() and (w >= 0).all()):
-        raise ValueError("sample_weight has negative or non-finite entries; use weights >= 0")
-    return x, w
+    return x[keep], w[keep]
 
 
 def parts_of(parts):
@@ -365,32 +371,30 @@ def sums_of(total, K, sums=3):
 # --- data ------------------------------------------------------------------------------------------------------------------
 
 
-def one_data_set(x):
+def one_data_set(x, family=None, nan_policy="omit", name="x"):
     """Values of `fit`, shape (n,)."""
-    if hasattr(x, "ngroups"):
-        raise ValueError("x is a groupby, of many data sets; use fit_many()")
-    x = unmasked(to_host(x, "x"))
-    if x.ndim == 2 and x.shape[1] == 1:
-        x = x[:, 0]
-    if x.ndim != 1:
-        raise ValueError(f"x has shape {x.shape}; one data set is 1-D. For many data sets use fit_many()")
+    where = (
+        "for points in the plane use numbastats.kde or scikit-learn's GaussianMixture, for many data sets fit_many; pass "
+        f"{name}.ravel() for one data set of all values"
+    )
+    x = series(x, name, where, word_of(family))
+    refuse_missing(x, nan_policy, name)
     return x
+
+
+def word_of(family):
+    """The word for a family of continuous values that has passes of its own; None for others."""
+    known = None if family is None or names_distributions(family) else family_of(family)
+    return None if known is None or known.discrete else str(known.label)
 
 
 def column(X):
     """Values of the estimator, shape (n,), from (n,) or (n, 1)."""
-    if hasattr(X, "toarray"):
-        raise TypeError(f"sparse data ({type(X).__name__}) are not understood: pass X.toarray()")
-    x = unmasked(to_host(X, "X"))
-    if x.dtype.kind == "O" and all(getattr(d, "kind", "O") in "fiub" for d in np.atleast_1d(getattr(X, "dtypes", "O"))):
-        x = X.to_numpy(float, na_value=np.nan)  # of a data frame or series with nullable columns
-    if x.ndim == 2 and x.shape[1] == 1:
-        return x[:, 0]
-    if x.ndim == 2 and x.shape[1] == 0:
-        raise ValueError(f"0 feature(s) (shape={x.shape}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)")
-    if x.ndim != 1:
-        raise ValueError(f"X has shape {x.shape}; a one-dimensional mixture takes (n,) or (n, 1)")
-    return x
+    if np.shape(X)[1:] == (0,):
+        raise ValueError(
+            f"0 feature(s) (shape={np.shape(X)}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)"
+        )
+    return one_data_set(X, name="X")
 
 
 def draw_count(n_samples):
@@ -435,7 +439,8 @@ class Data:
     off : numpy.ndarray of int64, shape (D + 1,)
     unit : numpy.ndarray of bool, shape (D,), optional
         Whether every weight of a data set is 1; None: of all.
-    dropped : numpy.ndarray of int64, shape (D,)
+    dropped, missing : numpy.ndarray of int64, shape (D,)
+        Numbers of the values that are missing or of weight 0, and of those that are missing.
     status : numpy.ndarray of int8, shape (D,)
         0, or why the data set cannot be fitted.
     notes : dict
@@ -453,6 +458,7 @@ class Data:
     off: np.ndarray
     unit: np.ndarray | None
     dropped: np.ndarray
+    missing: np.ndarray
     status: np.ndarray
     notes: dict
     power: np.ndarray
@@ -485,15 +491,11 @@ def _weights_of(weights, keys):
     return same_order(sets, keys, others, "weights")
 
 
-def _flatten(data, offsets, name):
+def _flatten(data, offsets, name, family=None):
     """Flat float64 values, which may be the caller's, offsets and dtype; a mask makes data NaN, weights 0."""
-
-    def read(part):
-        part = to_host(part, name)
-        return unmasked(part) if name == "data" else np.asarray(np.ma.filled(part, 0))
-
+    read = weights_of if name == "weights" else functools.partial(floats, family=family)
     if offsets is not None:
-        x = read(data)
+        x = read(data, name)
         off = np.asarray(to_host(offsets, "offsets"))
         if x.ndim != 1:
             raise ValueError(f"{name} has shape {x.shape}; with offsets it must be 1-D")
@@ -505,19 +507,14 @@ def _flatten(data, offsets, name):
                 f"offsets must start at 0, not fall, and end at the number of values, {x.size}; got {off[0]} ... {off[-1]}"
             )
     elif isinstance(data, (list, tuple)) and not (len(data) and all(np.ndim(p) == 0 for p in data)):
-        parts = [read(p) for p in data]
-        for i, p in enumerate(parts):
-            if p.ndim != 1:
-                raise ValueError(
-                    f"{name}[{i}] has shape {p.shape}; every data set must be 1-D (of groups of a data frame select one column: "
-                    "frame.groupby('key')['x'])"
-                )
+        parts = [read(p, f"{name}[{i}]") for i, p in enumerate(data)]
+        parts = [series(p, f"{name}[{i}]", "pass .ravel() of it, or one column") for i, p in enumerate(parts)]
         off = np.concatenate([[0], np.cumsum([p.size for p in parts], dtype=np.int64)]).astype(np.int64)
         dtype = result_dtype([f"{name}[{i}]" for i in range(len(parts))], [p.dtype for p in parts])
         flat = np.concatenate(parts, dtype=np.float64, casting="unsafe") if parts else np.empty(0)
         return flat, off, dtype
     else:
-        x = read(data)
+        x = read(data, name)
         if x.ndim != 2:
             raise ValueError(
                 f"{name} has shape {x.shape}; pass a list of 1-D arrays, a 2-D array whose rows are data sets (NaN = missing), "
@@ -534,9 +531,10 @@ def _per_set(mask, off):
     return np.diff(np.concatenate([[0], np.cumsum(mask)])[off])
 
 
-def flatten(data, offsets, weights) -> Values:
+def flatten(data, offsets, weights, family=None, nan_policy="omit") -> Values:
     """The data sets in a row, float64."""
-    x, off, dtype = _flatten(data, offsets, "data")
+    x, off, dtype = _flatten(data, offsets, "data", word_of(family))
+    refuse_missing(x, nan_policy, "data", off)
     if weights is None:
         return Values(x, None, off, True, dtype)
     w, woff, _ = _flatten(weights, offsets, "weights")
@@ -550,10 +548,11 @@ def arrange(values, family, threads=1) -> Data:
     x, w, off = values.x if values.spare else values.x.copy(), None if values.w is None else values.w.copy(), values.off
     D = values.count
     status, notes = np.zeros(D, np.int8), {}
-    bad_weight = None
+    bad_weight = missing = None
     if w is not None:
+        missing = np.isnan(x)
         wrong = ~(w >= 0) | np.isinf(w)
-        bad_weight = wrong & ~np.isnan(x)
+        bad_weight = wrong & ~missing
         w[wrong] = 0.0
         x[w == 0.0] = np.nan  # takes no part, whatever it is
 
@@ -586,9 +585,10 @@ def arrange(values, family, threads=1) -> Data:
             Status.OUTSIDE,
             f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
         )
-    dropped = np.zeros(D, np.int64)
+    dropped = lost = np.zeros(D, np.int64)
     if drop is not None and drop.any():
         dropped = _per_set(drop, off)
+        lost = dropped if missing is None else _per_set(missing, off)
         keep = ~drop
         x = x[keep]
         w = w[keep] if w is not None else None
@@ -622,7 +622,7 @@ def arrange(values, family, threads=1) -> Data:
     unit = None if w is None else _per_set(w != 1.0, off) == 0
     spare = D == 1 and not family.discrete and family.base != fam.FIXED_GAMMA
     w = np.ones(y.size) if w is None else w
-    return Data(y, w, off, unit, dropped, status, notes, power, factor, counts, spare)
+    return Data(y, w, off, unit, dropped, lost, status, notes, power, factor, counts, spare)
 
 
 def _turned(y, w, off, power):

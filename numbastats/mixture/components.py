@@ -689,8 +689,8 @@ class Job(NamedTuple):
         )
         keep = ~np.isnan(x) & (w != 0.0)
         order = np.argsort(x[keep], kind="stable")
-        dropped, x, w = x.size - order.size, x[keep][order], w[keep][order]
-        found, _ = _by_number(x, w, dropped, self, candidates, index, refused)
+        gone = dict(n_dropped=x.size - order.size, n_missing=int(np.isnan(x).sum()))
+        found, _ = _by_number(x[keep][order], w[keep][order], gone, self, candidates, index, refused)
         return found
 
 
@@ -728,7 +728,7 @@ def fit_sets(values, n_components, family, options, first, stops):
         if pool is not None:
             results.close()
     for _, those, x, _ in items[len(found) :]:
-        head = dict(family=family, n_used=x.size, n_dropped=0, n_starts=0)
+        head = dict(family=family, n_used=x.size, n_dropped=0, n_missing=0, n_starts=0)
         design = [design_of(family, K, x[np.isfinite(x)], o.equal, o.fixed_weights) for K in those]
         found.append(
             [_nothing(Status.STOPPED, Status.STOPPED.meaning, one, head | {"n_components": len(one.parts)}) for one in design]
@@ -776,7 +776,7 @@ class Fewer(NamedTuple):
     floor: float  # log-likelihood that those of status 0 reach
 
 
-def _by_number(x, w, dropped, job, candidates, index, refused=None):
+def _by_number(x, w, gone, job, candidates, index, refused=None):
     """The fits with each number of components, and what the last one leaves.
 
     Where fewer components are a case of more they are fitted first, whatever was asked for.
@@ -785,18 +785,18 @@ def _by_number(x, w, dropped, job, candidates, index, refused=None):
     alone = isinstance(job.family, list) or names_each(job.family) or o.fixed_weights is not None or names_weights(o.equal)
     last = 0 if alone else max((K for K in candidates if K <= CHAIN), default=0)
     for K in sorted({*candidates, *range(1, last)}):
-        found[K], after = _fitted(x, w, dropped, job, K, index, fewer, refused)
+        found[K], after = _fitted(x, w, gone, job, K, index, fewer, refused)
         fewer = after._replace(floor=-math.inf if alone else max(fewer.floor, after.floor))
     return [found[K] for K in candidates], fewer
 
 
-def _fitted(x, w, dropped, job, K, index, fewer, refused):
+def _fitted(x, w, gone, job, K, index, fewer, refused):
     """The fit of one number of components, and what it leaves to one of one more."""
     o, found, rng = job.o, x[np.isfinite(x)], np.random.default_rng([job.key, K, index])
     design = design_of(job.family, K, found, o.equal, o.fixed_weights)
     refused = refused or _refusal(x, design)
     count = 1 if K == 1 else o.n_init or _STARTS * (1 if design.weights is None else 4)
-    head = dict(family=job.family, n_used=x.size, n_dropped=dropped, n_components=K, n_starts=count)
+    head = dict(family=job.family, n_used=x.size, n_components=K, n_starts=count, **gone)
     if refused:
         return _nothing(*refused, design, head), Fewer([], [], -math.inf)
     model = Model(design, x, w, o.workers)
@@ -804,7 +804,7 @@ def _fitted(x, w, dropped, job, K, index, fewer, refused):
     begun, lost = starts(design, x, w, o.workers, count, rng, given[:2])
     head |= {"n_starts": count + len(given[:2])}
     if o.fixed_weights is not None and _exchanges(design):
-        free = _by_number(x, w, dropped, Job(job.family, o._replace(fixed_weights=None), job.key), (K,), index)[1]
+        free = _by_number(x, w, gone, Job(job.family, o._replace(fixed_weights=None), job.key), (K,), index)[1]
         assigned = [one for state in free.states for one in _assignments(design, state)]
         more, more_lost = _weighed(model, assigned) if assigned else ([], 0)
         begun, lost = begun + more, lost + more_lost

@@ -536,7 +536,7 @@ class Job:
         lost = (data.status != 0) | np.isin(out["status"], (Status.COLLAPSED, Status.TOO_FEW, Status.NOT_FINITE))
         for name in ("weights", "centres", "params"):
             out[name][lost] = np.nan
-        out["dropped"], out["notes"] = data.dropped, {lo + d: note for d, note in notes.items()}
+        out["dropped"], out["missing"], out["notes"] = data.dropped, data.missing, {lo + d: note for d, note in notes.items()}
         out["n_used"] = np.where(data.status != 0, 0, p.info["count"])
         out["mass"] = p.info["mass"]
         out["starts"] = [_kept(r, p) for r in results] if self.keep_starts else []
@@ -707,7 +707,7 @@ def assemble(parts, data, family, candidates, done):
         for j, K in enumerate(candidates):
             starts[K] = {name: np.concatenate([part["starts"][j][name] for part in parts]) for name in parts[0]["starts"][j]}
     values["converged"] = np.isin(values["status"], CONVERGED)
-    values["n_dropped"] = joined("dropped", np.int64(0))
+    values["n_dropped"], values["n_missing"] = joined("dropped", np.int64(0)), joined("missing", np.int64(0))
     notes = {d: note for part in parts for d, note in part["notes"].items()}
     return dict(values, family=family.label, candidates=candidates, notes=notes, starts=starts)
 

@@ -10,12 +10,13 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbastats._core.data import NanPolicy
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import device_kind, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.options import Device
-from numbastats.mixture.arguments import Seed, column, draw_count
+from numbastats.mixture.arguments import Seed, column, draw_count, weights_of
 from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
@@ -30,7 +31,7 @@ class Mixture(MixtureDistribution, Estimator):
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         Required by `fit`: what the function `fit` takes.
-    n_init, method, tol, max_iter, prior, criterion, se, rng, device, workers
+    n_init, method, tol, max_iter, prior, criterion, se, nan_policy, rng, device, workers
         As in `fit_many`.
     equal, fixed_weights
         As in `fit`.
@@ -74,6 +75,7 @@ class Mixture(MixtureDistribution, Estimator):
         prior: Mapping[str, float] | None = None,
         criterion: Literal["bic", "aic", "icl"] = "bic",
         se: bool = False,
+        nan_policy: NanPolicy = "omit",
         rng: Seed = None,
         device: Device = None,
         workers: int | Executor | None = None,
@@ -82,6 +84,7 @@ class Mixture(MixtureDistribution, Estimator):
     ):
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
         self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
+        self.nan_policy = nan_policy
         self.rng, self.device, self.workers = rng, device, workers
         self.equal, self.fixed_weights = equal, fixed_weights
 
@@ -91,7 +94,7 @@ class Mixture(MixtureDistribution, Estimator):
         Parameters
         ----------
         X : array_like, shape (n,) or (n, 1)
-            NaN are dropped.
+            In any of the forms of :doc:`/data`.
         y : ignored
         sample_weight : array_like, shape (n,), optional
             Masked weights count as 0.
@@ -109,7 +112,7 @@ class Mixture(MixtureDistribution, Estimator):
         rows_alike(X, sample_weight, ("X", "sample_weight"))
         x = column(X)
         options = self.get_params()
-        w = None if sample_weight is None else np.ma.filled(to_host(sample_weight, "sample_weight"), 0)
+        w = None if sample_weight is None else weights_of(sample_weight, "sample_weight")
         r = fit(x, options.pop("n_components"), weights=w, **options)
         if r.status != 0 and np.size(self.n_components) == 1:  # of candidates `fit` has warned
             warn(f"status {r.status}: {r.message}", ConvergenceWarning)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice, warn_of_shares
+from numbastats._core.data import NanPolicy
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import or_on_the_host
@@ -89,6 +90,7 @@ def fit_many(  # noqa: PLR0913
     cov: bool = False,
     keep_starts: bool = False,
     precision: Precision = "double",
+    nan_policy: NanPolicy = "omit",
     rng: Seed = None,
     device: Device = None,
     workers: Any = None,
@@ -103,10 +105,9 @@ def fit_many(  # noqa: PLR0913
     Parameters
     ----------
     data : list, tuple or iterator of 1-d arrays, dict of them, 2-d array, or 1-d array with `offsets`
-        Data sets of any lengths. In a 2-d array rows are data sets. NaN and masked values are missing: dropped, and counted in
-        `n_dropped`. Keys of a dict, of a pandas groupby of one column (``frame.groupby("g")["x"]``) or of an iterable of pairs
-        (key, 1-d array) are kept as `keys`. A data frame takes `by`, an array of xarray `dim`: rows or columns might be meant.
-        Arrays on a GPU are copied to the host.
+        Data sets of any lengths, in any of the forms of :doc:`/data`. In a 2-d array rows are data sets. Keys of a dict, of a
+        pandas groupby of one column (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, 1-d array) are kept as `keys`.
+        A data frame takes `by`, an array of xarray `dim`: rows or columns might be meant. Arrays on a GPU are copied to the host.
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0, 1 and 11). A
         `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
@@ -162,6 +163,8 @@ def fit_many(  # noqa: PLR0913
     precision : {"double", "mixed", "single"}
         "mixed": starts in single precision, ranked and climbed in double. "single": the climbs too, up to the last few passes of
         Newton's method, which are made in double precision for the certificate. Sets of more than 262144 values climb in double.
+    nan_policy : {"omit", "raise"}
+        Whether missing values are left out, and counted in `n_missing`, or refused.
     rng : None, int, SeedSequence or Generator
         Start values depend on it, on the index of the data set and on the start, and on nothing else.
     device, workers
@@ -264,14 +267,15 @@ def fit_many(  # noqa: PLR0913
     own |= dict(precision=precision, rng=rng, device=device, workers=workers, equal=equal, fixed_weights=fixed_weights)
     if _general(family, own):
         course = callback, progress, dataset_index
-        batches, doubtful = _of_distributions((data, offsets, weights, by, dim), n_components, family, own, course)
+        given = data, offsets, weights, by, dim, nan_policy
+        batches, doubtful = _of_distributions(given, n_components, family, own, course)
         _warn_of_choices(batches[-1], doubtful)
         return batches[-1]
     family = family_of(family)
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
     data, weights, keys = keyed(data, weights, by, dim)
-    values = flatten(data, offsets, weights)
+    values = flatten(data, offsets, weights, family.label, nan_policy)
     candidates, per_set = numbers_of_components(n_components, values.count)
     for_latent(family, options)
     most = MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K
@@ -318,10 +322,10 @@ def _of_distributions(given, n_components, family, options, course=(None, False,
     """
     from numbastats.mixture.components import chosen, fit_sets
 
-    data, offsets, weights, by, dim = given
+    data, offsets, weights, by, dim, nan_policy = given
     callback, progress, dataset_index = course
     data, weights, keys = keyed(data, weights, by, dim)
-    values = flatten(data, offsets, weights)
+    values = flatten(data, offsets, weights, family, nan_policy)
     with bar(progress, values.count, "mixture.fit_many") as shown:
 
         def stops(done, fits):
@@ -364,7 +368,7 @@ def fit(
     Parameters
     ----------
     x : array_like, shape (n,)
-        NaN and masked values are missing: dropped, and counted in `n_dropped`.
+        In any of the forms of :doc:`/data`.
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         Required: one of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
@@ -376,11 +380,11 @@ def fit(
     weights : array_like, shape (n,), optional
     **options
         As in `fit_many`: n_init, starts, init_params, which may have shape (R, 3, K), method, tol, max_iter, prior, min_sd_ratio,
-        min_count, criterion, se, cov, precision, rng, device, workers, callback, progress, dataset_index. For distributions that
-        are no families of `fit_many`, and with constraints: n_init (16, 64 with fixed or equal weights), tol, max_iter,
-        min_sd_ratio, min_count, criterion, se, rng, workers, and the constraints: `equal`, the names of parameters that all
-        components share, as ``"scale"`` for equal variances of normal ones, ``"weights"`` among them; and `fixed_weights`, (K,)
-        numbers above 0, divided by their sum.
+        min_count, criterion, se, cov, precision, nan_policy, rng, device, workers, callback, progress, dataset_index. For
+        distributions that are no families of `fit_many`, and with constraints: n_init (16, 64 with fixed or equal weights), tol,
+        max_iter, min_sd_ratio, min_count, criterion, se, nan_policy, rng, workers, and the constraints: `equal`, the names of
+        parameters that all components share, as ``"scale"`` for equal variances of normal ones, ``"weights"`` among them; and
+        `fixed_weights`, (K,) numbers above 0, divided by their sum.
 
     Returns
     -------
@@ -443,7 +447,7 @@ def fit(
     """
     choice("errors", errors, ("raise", "status"))
     rows_alike(x, weights, ("x", "weights"))
-    x = one_data_set(x)
+    x = one_data_set(x, family, options.pop("nan_policy", "omit"))
     if options.get("init_params") is not None and not _general(family, options):
         options["init_params"] = starts_of_one(options["init_params"], family)
     batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
@@ -457,7 +461,7 @@ def _with_one_more(data, K, options):
     if not _general(options["family"], options):
         return [fit_many(data, k, **options) for k in (K, K + 1)]
     options = {"criterion": "bic"} | options
-    return _of_distributions((data, None, None, None, None), (K, K + 1), options.pop("family"), options)[0][:2]
+    return _of_distributions((data, None, None, None, None, "omit"), (K, K + 1), options.pop("family"), options)[0][:2]
 
 
 @hands_on(fit_many, instead={"weights": "with them a draw has no size; pass repeated values"})
@@ -475,7 +479,7 @@ def likelihood_ratio(
     Parameters
     ----------
     x : array_like, shape (n,)
-        NaN and masked values are missing.
+        In any of the forms of :doc:`/data`.
     n_components : int
         K, of the null hypothesis.
     family : str, type or tuple
@@ -485,8 +489,8 @@ def likelihood_ratio(
         Data sets of the size of x that are drawn from the fit of K components, and fitted with K and K + 1.
     rng : None, int, SeedSequence or Generator
     **options
-        As in `fit_many`: n_init, starts, method, tol, max_iter, prior, min_sd_ratio, min_count, precision, device, workers,
-        progress, and `equal`, a constraint of both. `fixed_weights` are refused.
+        As in `fit_many`: n_init, starts, method, tol, max_iter, prior, min_sd_ratio, min_count, precision, nan_policy, device,
+        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused.
 
     Returns
     -------
@@ -523,6 +527,7 @@ def likelihood_ratio(
     if n_boot != int(n_boot) or n_boot < 1:
         raise ValueError(f"n_boot={n_boot!r} is not a number of draws; use an integer >= 1, such as 199")
     K, key = int(n_components), int(normalise_rng(rng))
+    x = one_data_set(x, family, options.pop("nan_policy", "omit"))
     given: dict[str, Any] = {**options, "family": family, "rng": key}
     if isinstance(family, list) or options.get("fixed_weights") is not None or names_each(family):
         raise ValueError(
@@ -530,7 +535,7 @@ def likelihood_ratio(
             "each component say nothing of it. Name one distribution; equal= and one fixed value for all will do"
         )
     usable = (Status.OK, Status.NOT_CERTIFIED)
-    null, more = (batch[0] for batch in _with_one_more([one_data_set(x)], K, given))
+    null, more = (batch[0] for batch in _with_one_more([x], K, given))
     for found in (null, more):
         if found.status not in usable:
             raise ValueError(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import index_of
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.options import Device
-from numbastats._core.results import Result, Table, dataset
+from numbastats._core.results import Batch, OptionalIntervals, Result, Table, dataset, with_intervals
 from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Seed, in_words
@@ -96,39 +98,85 @@ def limits_in_words(limits):
     return f"; at a limit of its family: {said}" if said else ""
 
 
-class _Sets(Result):
+def _errors_of(columns, errors):
+    """Columns of standard errors, and estimates with their errors by name, as `with_intervals` takes them."""
+    errors = {"weight" if name == "weights" else name: error for name, error in errors.items()}
+    known = {name: (columns[name], error) for name, error in errors.items()}
+    return {f"se_{name}": error for name, error in errors.items()}, known
+
+
+def _with_errors(columns, errors, level):
+    """A table of components with the standard errors by name, and for a level with the ends of intervals."""
+    found, known = _errors_of(columns, errors)
+    return with_intervals(columns | found, known, level)
+
+
+class _Sets(Batch):
     """What batches of fits of both kinds have."""
+
+    @property
+    def n_values(self) -> NDArray[np.int64]:
+        """Numbers (D,) of observations that the fits rest on: `n_used`, by the name that all fits have."""
+        batch: Any = self
+        return np.asarray(batch.n_used, np.int64)
+
+    @property
+    def messages(self) -> NDArray[np.str_]:
+        """What the statuses mean, as `message` says it of one."""
+        batch: Any = self
+        return np.array([batch.message(i) for i in range(len(self))], np.str_)
+
+    def _named(self, name):
+        batch: Any = self
+        return batch.parameters[name]
 
     def _headline(self) -> str:
         batch: Any = self
-        return f"family {batch.family!r}, {len(batch)} data sets, {np.sum(batch.status == 0)} with a certified local maximum"
+        missing = f", {batch.n_missing.sum()} missing" if batch.n_missing.any() else ""
+        certified = f"{np.sum(batch.status == 0)} with a certified local maximum"
+        return f"family {batch.family!r}, {len(batch)} data sets, {certified}{missing}"
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each component of each data set.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1; the fits must have standard errors.
 
         Returns
         -------
         Table
             A dict of columns that prints as a table: "data_set" (number or key; of grouped data the columns or dimensions of the
             keys), "component", "weight", the names of `parameters`, "loglik" and "status". A data set without components has one
-            row of NaN.
+            row of NaN. For a level also ``"se_"``, ``"lower_"`` and ``"upper_"`` with "weight" and the names of parameters, and
+            "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of fits without standard errors.
         """
         batch: Any = self
         there = np.arange(batch.weights.shape[1]) < np.maximum(batch.n_components, 1)[:, None]
         sets, component = np.nonzero(there)
-        named = {"data_set": np.arange(len(batch))} if batch.keys is None else batch.keys.columns("data_set")
-        columns = {name: column[sets] for name, column in named.items()}
-        columns |= {"component": component, "weight": batch.weights[there]}
+        columns = {"component": component, "weight": batch.weights[there]}
         columns |= {name: values[there] for name, values in batch.parameters.items()}
-        return Table(columns | {"loglik": batch.loglik[sets], "status": batch.status[sets]})
+        columns |= {"loglik": batch.loglik[sets], "status": batch.status[sets]}
+        errors, known = _errors_of(columns, {} if level is None else {name: error[there] for name, error in batch.se.items()})
+        return self._by_set(sets, columns | errors, known, level)
+
+    def _by_set(self, sets, columns, known=MappingProxyType({}), level=None):
+        """A table whose rows are of these data sets: their keys or numbers come first."""
+        return self._table(({"data_set": sets} if self.keys is None else {}) | columns, known, level, "data_set", sets)
 
     @property
     def selection(self) -> Table:
         """A row for each number of components that was tried with each data set: "data_set", then as `MixtureFit.selection`."""
         batch: Any = self
         sets, columns = batch._tried()
-        named = {"data_set": np.arange(len(batch))} if batch.keys is None else batch.keys.columns("data_set")
-        return Table({name: column[sets] for name, column in named.items()} | columns)
+        return self._by_set(sets, columns)
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
@@ -441,8 +489,13 @@ class _Classified:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class _Fit(Result):
+class _Fit(OptionalIntervals):
     """What fits of both kinds have."""
+
+    @property
+    def n_values(self) -> int:
+        """Number of observations that the fit rests on: `n_used`, by the name that all fits have."""
+        return self.n_used
 
     family: Any
     weights: NDArray
@@ -455,6 +508,7 @@ class _Fit(Result):
     aic: float
     n_used: int
     n_dropped: int
+    n_missing: int
     n_components: int
     hits: int
     runner_up: float
@@ -465,6 +519,9 @@ class _Fit(Result):
     se: dict
     decrement: float
     min_eig: float
+
+    def _counts(self) -> str:
+        return f"{self.n_used} values" + (f", {self.n_missing} missing" if self.n_missing else "")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -491,8 +548,8 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
         A `numbastats.Status`.
     message : str
     bic, aic : float
-    n_used, n_dropped, n_components : int
-        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    n_used, n_dropped, n_missing, n_components : int
+        Observations that the fit rests on; those left out, being missing or of weight 0; those that are missing; components.
     hits : int
         Starts known to have ended within 1e-6 of the best; "newton" climbs from 3 starts (5 from K = 3 on; 8 and 10 of fewer than
         512 distinct values; more where all collapse) and counts those that agreed with one of them after the short run, the other
@@ -601,19 +658,31 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
 
     def _headline(self) -> str:
         return (
-            f"family {self.family!r}, {self.n_components} components, {self.n_used} values, log-likelihood {self.loglik:.8g}, "
+            f"family {self.family!r}, {self.n_components} components, {self._counts()}, log-likelihood {self.loglik:.8g}, "
             f"BIC {self.bic:.8g}, {self.message}"
         )
 
-    def summary(self) -> Table:
-        """The components as a table: weight, parameters, means of x, and standard errors where the fit has them.
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table: weight, parameters, means of x, and errors where the fit has them.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of the intervals, between 0 and 1; by default 0.95 where the fit has standard errors (``se=True``).
 
         Returns
         -------
         Table
             A dict of columns that prints as a table, with a row for each component, in the order of the fit: "weight", the names
-            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            of `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters,
+            then so with ``"lower_"`` and ``"upper_"``, and "level", which prints in the headings of these.
             `to_frame` gives it as a data frame.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
 
         Examples
         --------
@@ -626,8 +695,7 @@ class MixtureFit(_Fit, MixtureDistribution, _Classified, _Components):
         columns = {"weight": self.weights} | self.parameters
         columns["mean_of_x"], variances = family.moments(self.centres, self.params)
         columns["sd_of_x"] = np.sqrt(variances)
-        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        return Table(columns)
+        return _with_errors(columns, self.se, 0.95 if level is None and self.se else level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -650,8 +718,8 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         A `numbastats.Status`.
     message : str
     bic, aic, icl : float
-    n_used, n_dropped, n_components : int
-        Observations that the fit rests on; those left out, being NaN, masked or of weight 0; components.
+    n_used, n_dropped, n_missing, n_components : int
+        Observations that the fit rests on; those left out, being missing or of weight 0; those that are missing; components.
     n_free : int
         Free parameters, of which the criteria know: ends of uniform noise that are those of the data do not count.
     hits, n_climbed, n_starts, n_singular : int
@@ -741,16 +809,28 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
 
     def _headline(self) -> str:
         names = ", ".join(d.family for d in self.components)
-        return f"components {names}; {self.n_used} values, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
+        return f"components {names}; {self._counts()}, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
 
-    def summary(self) -> Table:
-        """The components as a table: weight, family, parameters, means of x, and standard errors where the fit has them.
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table: weight, family, parameters, means of x, and errors where the fit has them.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of the intervals, between 0 and 1; by default 0.95 where the fit has standard errors (``se=True``).
 
         Returns
         -------
         Table
             A dict of columns that prints as a table, with a row for each component: "weight", "family", the names of
-            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters.
+            `parameters`, "mean_of_x" and "sd_of_x", then ``"se_weight"`` and ``"se_"`` before the names of the parameters,
+            then so with ``"lower_"`` and ``"upper_"``, and "level", which prints in the headings of these.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
         """
         columns = {
             "weight": self.weights[: len(self.components)],
@@ -759,8 +839,7 @@ class ComponentsFit(_Fit, MixtureDistribution, _Classified):
         columns |= self.parameters
         columns["mean_of_x"] = self.component_means()
         columns["sd_of_x"] = np.array([d.std() for d in self.components], np.float64)
-        columns |= {f"se_{'weight' if name == 'weights' else name}": error for name, error in self.se.items()}
-        return Table(columns)
+        return _with_errors(columns, self.se, 0.95 if level is None and self.se else level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -803,8 +882,12 @@ class ComponentsBatch(_Sets):
     def __len__(self) -> int:
         return len(self.fits)
 
-    def __getitem__(self, i: int) -> ComponentsFit:
-        return self.fits[index_of(i, len(self), self.keys)]
+    @functools.cached_property
+    def _names(self):
+        return tuple(self.parameters)
+
+    def _item(self, i: int) -> ComponentsFit:
+        return self.fits[i]
 
     def __getattr__(self, name: str) -> NDArray:
         if name not in _NUMBERS:
@@ -831,7 +914,15 @@ class ComponentsBatch(_Sets):
     @property
     def parameters(self) -> dict[str, NDArray]:
         """Parameters (D, K) of the components by their names, NaN for those that a component does not have."""
-        found = [fit.parameters for fit in self.fits]
+        return self._named("parameters")
+
+    @property
+    def se(self) -> dict[str, NDArray]:
+        """Standard errors (D, K) of "weights" and parameters by name, NaN where a fit has none; empty where none has any."""
+        return self._named("se")
+
+    def _named(self, attribute: str) -> dict[str, NDArray]:
+        found = [getattr(fit, attribute) for fit in self.fits]
         names = dict.fromkeys(name for one in found for name in one)
         return {
             name: self._wide(
@@ -840,8 +931,8 @@ class ComponentsBatch(_Sets):
             for name in names
         }
 
-    def message(self, i: int) -> str:
-        """What the status of data set i means."""
+    def message(self, i: Any) -> str:
+        """What the status of a data set means, by its index or key."""
         return self[i].message
 
     def _tried(self):
@@ -888,8 +979,8 @@ class MixtureBatch(_Pickled, _Sets, _Components):
     Notes
     -----
     ``batch[i]`` is the `MixtureFit` of data set i, whose arrays have as many entries as it has components. A number i counts from
-    0 on (negative from the end), whatever the keys are; the fits of other keys are ``batch[key]``. All of them are
-    ``zip(batch.keys, batch)``.
+    0 on (negative from the end), whatever the keys are; the fits of other keys are ``batch[key]``, and ``batch.one(which)``
+    takes keys first. ``batch["mean"]`` is an array of `parameters`. All fits are ``batch.items()``, pairs (key, fit).
     """
 
     family: str | tuple[str, float]
@@ -906,6 +997,7 @@ class MixtureBatch(_Pickled, _Sets, _Components):
     aic: NDArray
     n_used: NDArray
     n_dropped: NDArray
+    n_missing: NDArray
     n_components: NDArray
     hits: NDArray
     runner_up: NDArray
@@ -939,9 +1031,9 @@ class MixtureBatch(_Pickled, _Sets, _Components):
         columns = selection_of(number, self.criteria_.ravel(), self.statuses_.ravel(), number == np.repeat(self.n_components, C))
         return np.repeat(np.arange(D), C), columns
 
-    def message(self, i: int) -> str:
-        """What the status of data set i means."""
-        i = index_of(i, len(self), self.keys)
+    def message(self, i: Any) -> str:
+        """What the status of a data set means, by its index or key."""
+        i = self._place(i, by_key=not hasattr(i, "__index__"))
         status = int(self.status[i])
         if status not in (*FITTED, Status.COLLAPSED):
             return self.notes.get(i, in_words(status))
@@ -952,8 +1044,11 @@ class MixtureBatch(_Pickled, _Sets, _Components):
         limits = limits_of(family_of(self.family), self.params[i][..., : int(self.n_components[i])])
         return in_words(status) + found + limits_in_words(limits) + (f"; {self.notes[i]}" if i in self.notes else "")
 
-    def __getitem__(self, i: int) -> MixtureFit:
-        i = index_of(i, len(self), self.keys)
+    @property
+    def _names(self):
+        return family_of(self.family).parameters
+
+    def _item(self, i: int) -> MixtureFit:
         values: dict[str, Any] = {}
         K = int(self.n_components[i])
         for field in dataclasses.fields(MixtureFit):

@@ -164,22 +164,27 @@ def evaluate(table: TableSet, kind, names, values, header, options, cost):
     header = header(dtype)
     if table.shape:
         names, values, header = (*names, *["the parameters"] * len(header)), (*values, *header), ()
-    signed = kind == "signed"
-    integers = table.signed_integers if signed else table.integers
-
-    def degree(dtype):
-        return 3 if dtype == np.float32 else 7 if signed else table.degree
-
-    def extras(dtype):
-        return (*header, *integers(degree(dtype)), table.rows("signed" if signed else "uniform", degree(dtype)))
-
-    split = table.split and not signed
-    pick = functools.partial(_kernel, kind, "split" if split else degree)
-    return elementwise(pick, names, values, extras=extras, cost=cost, **options)
+    pick = functools.partial(_kernel, table, kind)
+    return elementwise(pick, names, values, extras=lambda d: _arguments(table, kind, header, d), cost=cost, **options)
 
 
-def _kernel(kind, degree, dtype):
-    return kernels.TABLE[kind, degree(dtype) if callable(degree) else degree]
+def lookup(table: TableSet, kind, header, dtype):
+    """The kernel of look-ups in a table of one distribution, and its arguments between the values and the output."""
+    return _kernel(table, kind, dtype), _arguments(table, kind, header, dtype)
+
+
+def _degree(table, kind, dtype):
+    return 3 if dtype == np.float32 else 7 if kind == "signed" else table.degree
+
+
+def _arguments(table, kind, header, dtype):
+    signed, degree = kind == "signed", _degree(table, kind, dtype)
+    integers = (table.signed_integers if signed else table.integers)(degree)
+    return (*header, *integers, table.rows("signed" if signed else "uniform", degree))
+
+
+def _kernel(table, kind, dtype):
+    return kernels.TABLE[kind, "split" if table.split and kind != "signed" else _degree(table, kind, dtype)]
 
 
 def map_base(table: TableSet, b, options):

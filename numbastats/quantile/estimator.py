@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 import numbastats.random as random
 from numbastats._core.broadcast import size_to_shape
-from numbastats._core.checks import check_dtype
+from numbastats._core.checks import FLOAT64, check_dtype
 from numbastats._core.elementwise import any_lazy, in_blocks, in_float32
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
@@ -324,6 +324,10 @@ class QuantileTable:
         options = DEFAULTS | given
         own = {name: getattr(self, name) for name in ("device", "workers") if options[name] is None}
         return options | own | {"dtype": float_type(values, options["dtype"], self._table.param_dtype)}
+
+    def _lookup(self, upper):
+        """The kernel that looks up quantiles of one distribution in double precision; its arguments but the first and last."""
+        return engine.lookup(self._table, "uniform", self._table.header(FLOAT64, upper), FLOAT64)
 
     def _blocks(self, method, u, given):
         """A quantile of a dask array."""

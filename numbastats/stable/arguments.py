@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import choice, is_integer
+from numbastats._core.data import NanPolicy, check_policy, check_weights, doubles, is_frame, refuse_missing, series
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.options import ArrayOptions, Device, NumberOptions
 from numbastats.stable.parameterisations import LOWEST, NEAR_1, Form, converted, form_of
@@ -23,8 +23,7 @@ Param = Literal["S0", "S1"]
 Method = Literal["auto", "table", "quadrature", "fourier", "gauss-kronrod"]
 FitMethod = Literal["ml", "quantile", "ecf", "small", "grid"]
 Information = Literal["expected", "observed"]
-NanPolicy = Literal["raise", "omit"]
-METHODS, FIT_METHODS, INFORMATION, NAN_POLICIES = map(get_args, (Method, FitMethod, Information, NanPolicy))
+METHODS, FIT_METHODS, INFORMATION = map(get_args, (Method, FitMethod, Information))
 
 # --- points ------------------------------------------------------------------------------------------------------------
 
@@ -186,12 +185,6 @@ def range_of(name, bounds):
     return (-math.inf if name == "loc" else 0.0), math.inf
 
 
-def check_level(level):
-    """ValueError unless it is a level of confidence."""
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level!r} is not between 0 and 1; use 0.95 for 95 %")
-
-
 def check_likeliest(found):
     """The fit, if it is one of maximum likelihood."""
     if found.method != "ml":
@@ -227,6 +220,8 @@ class Problem:
         Of alpha and beta.
     free : list of int
         The parameters to estimate.
+    missing : int
+        Number of values that were missing.
     """
 
     method: str
@@ -244,10 +239,11 @@ class Problem:
     start: np.ndarray | None
     limits: tuple
     free: list
+    missing: int
 
 
 def problem_of(
-    x, method, start=None, fixed=None, bounds=None, weights=None, param="S0", se="expected", nan_policy="raise", callback=None
+    x, method, start=None, fixed=None, bounds=None, weights=None, param="S0", se="expected", nan_policy="omit", callback=None
 ):
     """The `Problem` of a call of `fit`."""
     choice("method", method, FIT_METHODS)
@@ -258,7 +254,7 @@ def problem_of(
     known = fixed_values(fixed)
     limits = shape_bounds(bounds, known)
     known = {name: low for name, (low, high) in zip(NAMES, limits, strict=False) if low == high} | known
-    x, w, centre, unit = observations(x, weights, nan_policy)
+    x, w, centre, unit, missing = observations(x, weights, nan_policy)
     form = Form.S1 if param == "S1" and "loc" in known and known.get("beta") != 0.0 else Form.S0
     (low, high), _ = limits
     if form is Form.S1 and (method == "grid" or low == high == 1.0 or 1.0 - NEAR_1 < low < high < 1.0 + NEAR_1):
@@ -280,7 +276,7 @@ def problem_of(
         held["scale"] = held["scale"] / unit
     start = _start(start, Form.S0 if param == "S1" and form is Form.S0 else None, centre, unit, held)
     free = [i for i, name in enumerate(NAMES) if name not in known]
-    return Problem(method, param, se, x, y, w, share, centre, unit, form, known, held, start, limits, free)
+    return Problem(method, param, se, x, y, w, share, centre, unit, form, known, held, start, limits, free, missing)
 
 
 def _start(start, to, centre, unit, held):
@@ -300,37 +296,41 @@ def _start(start, to, centre, unit, held):
     return start
 
 
+def finite(x):
+    """Raise for infinite values, which are not missing."""
+    infinite = np.isinf(x)
+    if infinite.any():
+        count = int(infinite.sum())
+        what = "1 value that is" if count == 1 else f"{count} values that are"
+        raise ValueError(f"x holds {what} infinite, the first at index {int(infinite.argmax())}; drop or replace such values")
+
+
 def observations(x, weights, nan_policy):
-    """Finite values in order, and their weights (None: all 1); ValueError where nothing can be estimated."""
-    choice("nan_policy", nan_policy, NAN_POLICIES)
-    if hasattr(x, "columns") and x.shape[1] > 1:
-        raise TypeError(
-            f"x is a frame of shape {x.shape}, and one distribution is fitted to one series; pass a column, stable.fit_many("
-            "x.to_numpy().T) for a fit of each column, or x.to_numpy() to pool all values"
-        )
+    """Values in order, their weights (None: all 1), centre, unit, and how many were missing; ValueError without an estimate."""
     rows_alike(x, weights, ("x", "weights"))
-    x = real64(unmasked(to_host(x, "x"))).reshape(-1)
-    w = None if weights is None else real64(to_host(weights, "weights")).reshape(-1)
+    many = "fit_many(x) fits each row, fit_many(x.T) each column; pass x.ravel() for one series of all values"
+    x = series(x, "x", many, "stable")
+    x = x.astype(np.float64, copy=False)
+    w = None if weights is None else doubles(weights, "weights").reshape(-1)
+    if w is not None and w.shape != x.shape:
+        raise ValueError(f"weights has {w.size} values, x has {x.size}; they must be as many")
+    refuse_missing(x, nan_policy)
+    finite(x)
+    missing = np.isnan(x)
     if w is not None:
-        if w.shape != x.shape:
-            raise ValueError(f"weights has {w.size} values, x has {x.size}; they must be as many")
-    bad = ~np.isfinite(x)
-    if bad.any():
-        if nan_policy == "raise":
-            raise ValueError(f"x holds {int(bad.sum())} values that are NaN or infinite; drop them, or pass nan_policy='omit'")
-        x, w = x[~bad], None if w is None else w[~bad]
-    if w is not None:
-        if not (w >= 0).all() or not np.isfinite(w).all():
-            raise ValueError("weights must be finite and >= 0")
-        x, w = x[w > 0], w[w > 0]
+        check_weights(w, missing)
+        keep = ~missing & (w > 0.0)
+        x, w = x[keep], w[keep]
         w = w[np.lexsort((w, x))]
+    else:
+        x = x[~missing] if missing.any() else x
     x = np.sort(x)  # the result does not depend on the order of the data, and tables are read in order
     if x.size < 5:
         raise ValueError(f"x holds {x.size} values; at least 5 are needed for four parameters")
     low, middle, high = weighted_quantiles(x, w, (0.25, 0.5, 0.75))
     if not high > low:
         raise ValueError("no spread: half of the values are equal, and the likelihood is unbounded")
-    return x, w, middle, 0.5 * (high - low)
+    return x, w, middle, 0.5 * (high - low), int(missing.sum())
 
 
 def weighted_quantiles(x, w, p):
@@ -378,7 +378,7 @@ def check_many(method, param, options):
     choice("method", method, FIT_METHODS)
     form_of(param)
     choice("se", options.get("se", "expected"), INFORMATION)
-    choice("nan_policy", options.get("nan_policy", "raise"), NAN_POLICIES)
+    check_policy(options.get("nan_policy", "omit"))
     shape_bounds(options.get("bounds"), fixed_values(options.get("fixed")))
     if options.get("device") == "cuda":
         raise ValueError(
@@ -387,20 +387,23 @@ def check_many(method, param, options):
         )
 
 
-def data_sets(data):
-    """A list of arrays, from a sequence of arrays, the rows of one, or (values, offsets)."""
-    data = tuple(to_host(v, "data") for v in data) if isinstance(data, tuple) else to_host(data, "data")
-    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[1]) == 1 and np.asarray(data[1]).dtype.kind in "iu":
-        values, offsets = real64(unmasked(data[0])), np.asarray(data[1])
-        if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
-            raise ValueError(
-                f"offsets must rise from 0 to {values.size}, the number of values; a tuple of values and integers is read as "
-                "(values, offsets): for two data sets pass a list"
-            )
-        return [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
-    if getattr(data, "ndim", None) == 2:
-        return [row[~np.isnan(row)] for row in real64(unmasked(data))]
-    sets = [real64(unmasked(to_host(x, "data"))) for x in data]
+def data_sets(data, nan_policy="omit"):
+    """A list of series, from a sequence of them, the rows of an array, or (values, offsets)."""
+    if isinstance(data, tuple) and len(data) == 2 and not any(map(is_frame, data)):
+        offsets = np.asarray(to_host(data[1], "data"))
+        if offsets.ndim == 1 and offsets.dtype.kind in "iu":
+            values = series(data[0], "data")
+            if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets) < 0).any():
+                raise ValueError(
+                    f"offsets must rise from 0 to {values.size}, the number of values; a tuple of values and integers is read as "
+                    "(values, offsets): for two data sets pass a list"
+                )
+            data = [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
+    data = doubles(data, "data") if getattr(data, "ndim", None) == 2 else data
+    sets = [doubles(x, f"data[{i}]", "stable") for i, x in enumerate(data)]
     if sets and all(x.ndim == 0 for x in sets):
         raise ValueError(f"data are {len(sets)} numbers; pass a sequence of arrays, or [data] or fit(data) for one data set")
-    return [x.reshape(-1) for x in sets]
+    for i, x in enumerate(sets):
+        sets[i] = series(x, f"data[{i}]")
+        refuse_missing(sets[i], nan_policy, f"data[{i}]")
+    return sets

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
-from numbastats._core.checks import choice, index_of
+from numbastats._core.checks import choice
+from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.options import hands_on
-from numbastats._core.results import Result, Table, dataset, estimates
+from numbastats._core.results import Batch, Intervals, Table, dataset, estimates
 from numbastats.random import Options, Size
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
@@ -240,7 +241,7 @@ class Stable:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class StableFit(Result):
+class StableFit(Intervals):
     """Result of a fit; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
@@ -262,8 +263,12 @@ class StableFit(Result):
         Where the search began.
     n_obs : float
         Number of values, or the sum of their weights.
+    n_values : int
+        Number of values.
     n_free : int
         Number of parameters that were not fixed.
+    n_missing : int
+        Number of values that were missing, and left out.
     aic, bic : float
         Criteria of `loglik`, `n_free` and `n_obs`, to be compared with those of other families. They are meant for method "ml":
         the others do not maximise the likelihood.
@@ -282,6 +287,8 @@ class StableFit(Result):
     start: NDArray[np.float64]
     n_obs: float
     n_free: int
+    n_values: int = 0
+    n_missing: int = 0
 
     @property
     def aic(self) -> float:
@@ -301,25 +308,40 @@ class StableFit(Result):
 
     def _headline(self) -> str:
         likelihood = f"log-likelihood {self.loglik:.8g}, " if np.isfinite(self.loglik) else ""
-        return f'method "{self.method}", {self.param}, {likelihood}{self.message}'
+        missing = f"{self.n_missing} missing, " if self.n_missing else ""
+        return f'method "{self.method}", {self.param}, {missing}{likelihood}{self.message}'
 
-    def summary(self) -> Table:
-        """Estimates, standard errors and 95 % intervals (1.96 standard errors on either side).
+    @names_ours
+    def summary(self, level: float = 0.95) -> Table:
+        """Estimates, standard errors and confidence intervals (at 95 % 1.96 standard errors on either side).
+
+        Parameters
+        ----------
+        level : float
+            Confidence of the intervals, between 0 and 1.
 
         Returns
         -------
         Table
-            A dict of the columns "parameter", "estimate", "se", "lower", "upper" that prints as a table.
+            A dict of the columns "parameter", "estimate", "se", "lower", "upper", "level" that prints as a table, with the level
+            in the headings.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
-        return estimates(NAMES, self.params, self.se)
+        return estimates(NAMES, self.params, self.se, level)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class StableFits(Result):
+class StableFits(Batch):
     """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
     A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``. `keys`, a tuple or
-    None, are those of the data sets in their order; ``fits[key]`` is the fit of one, unless it is a number, which is an index.
+    None, are those of the data sets in their order. ``fits["alpha"]`` is the array of a parameter; ``fits[key]`` is the fit of
+    one data set, unless the key is a number, which is an index; ``fits.one(which)`` takes keys first, ``fits.at(i)`` an index.
+    `len`, iteration over the fits and ``fits.items()``, pairs (key, fit), go through all.
     """
 
     params: NDArray[np.float64]
@@ -336,32 +358,69 @@ class StableFits(Result):
     n_obs: NDArray[np.float64]
     n_free: NDArray[np.int64]
     keys: Keys | None = None
+    n_values: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return self.params.shape[0]
 
-    def __getitem__(self, i: int) -> StableFit:
-        i = index_of(i, len(self), self.keys)
+    @property
+    def _names(self):
+        return NAMES
+
+    def _named(self, name):
+        return self.params[:, NAMES.index(name)]
+
+    @property
+    def messages(self) -> NDArray[np.str_]:
+        """How each fit ended, in words: `message` as an array."""
+        return np.array(self.message, np.str_)
+
+    @property
+    def distribution(self) -> Any:
+        """The distributions of all data sets: one `numbastats.distributions.Stable`."""
+        from numbastats.distributions import Stable
+
+        alpha, beta, loc, scale = self.params.T
+        return Stable(alpha, beta, loc, scale, param=self.param)
+
+    def _item(self, i: int) -> StableFit:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
         one: dict[str, Any] = {n: v if isinstance(v, str) else v[i] for n, v in values.items()}
+        numbers = ("loglik", "n_iter", "n_eval", "converged", "n_obs", "n_free", "n_values", "n_missing")
+        one |= {name: one[name].item() for name in numbers}
         return StableFit(**one)
 
     def _headline(self) -> str:
-        return f'{len(self)} data sets, method "{self.method}", {self.param}, {int(np.sum(self.converged))} converged'
+        missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
+        return f'{len(self)} data sets, method "{self.method}", {self.param}, {int(np.sum(self.converged))} converged{missing}'
 
-    def summary(self) -> Table:
+    @names_ours
+    def summary(self, level: float | None = None) -> Table:
         """A row for each data set.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1.
 
         Returns
         -------
         Table
             A dict of the columns "key" (where the data sets have keys; of grouped data their columns or dimensions), "alpha",
-            "beta", "loc", "scale", "se_alpha" ..., "loglik" and "converged".
+            "beta", "loc", "scale", "se_alpha" ..., "loglik", "n_values", "converged", and where values are missing "n_missing";
+            for a level also "lower_alpha", "upper_alpha" ... and "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range.
         """
-        columns = {} if self.keys is None else self.keys.columns("key")
-        columns |= dict(zip(NAMES, self.params.T, strict=True))
+        columns: dict[str, Any] = dict(zip(NAMES, self.params.T, strict=True))
         columns |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
-        return Table(columns | {"loglik": self.loglik, "converged": self.converged})
+        columns |= {"loglik": self.loglik, "n_values": self.n_values, "converged": self.converged}
+        columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
+        return self._table(columns, dict(zip(NAMES, zip(self.params.T, self.se.T, strict=True), strict=True)), level)
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
@@ -369,11 +428,11 @@ class StableFits(Result):
         Returns
         -------
         xarray.Dataset
-            The parameters, ``"se_"`` with their names, "loglik", "n_obs", "n_iter", "converged" and "message" as variables along
-            "data_set", or the column or dimension of the keys. Keys of several columns are an index: ``.unstack()`` gives each a
-            dimension. The attributes have method and param.
+            The parameters, ``"se_"`` with their names, "loglik", "n_obs", "n_values", "n_iter", "converged" and "message" as
+            variables along "data_set", or the column or dimension of the keys. Keys of several columns are an index:
+            ``.unstack()`` gives each a dimension. The attributes have method and param.
         """
         values: dict[str, Any] = dict(zip(NAMES, self.params.T, strict=True))
         values |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
-        values |= {name: getattr(self, name) for name in ("loglik", "n_obs", "n_iter", "converged", "message")}
+        values |= {name: getattr(self, name) for name in ("loglik", "n_obs", "n_values", "n_iter", "converged", "message")}
         return dataset(values, len(self), self.keys, {}, method=self.method, param=self.param)

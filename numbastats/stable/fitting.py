@@ -58,7 +58,7 @@ def fit(  # noqa: PLR0913
     param: Param = "S0",
     se: Information = "expected",
     profile: bool = False,
-    nan_policy: NanPolicy = "raise",
+    nan_policy: NanPolicy = "omit",
     callback: Callable[[int, NDArray[np.float64], float], Any] | None = None,
     device: Device = None,
     workers: Any = None,
@@ -67,8 +67,8 @@ def fit(  # noqa: PLR0913
 
     Parameters
     ----------
-    x : array_like
-        Observations, any shape; at least 5.
+    x : array_like, shape (n,)
+        Observations, at least 5, in any of the forms of :doc:`/data`.
     method : {"ml", "quantile", "ecf", "small", "grid"}
         Maximum likelihood; McCulloch's quantiles (alpha from 0.5 on); regression on the empirical characteristic function;
         moments of logarithms (alpha below about 0.5); the reference's contracting grid.
@@ -89,7 +89,8 @@ def fit(  # noqa: PLR0913
         Which information gives the standard errors of "ml".
     profile : bool
         With "grid": location and scale follow from the quartiles for every (alpha, beta).
-    nan_policy : {"raise", "omit"}
+    nan_policy : {"omit", "raise"}
+        Whether missing values are left out, and counted in `n_missing`, or refused. Infinite ones are refused.
     callback : callable, optional
         For "ml" and "grid": called with (iteration, parameters in S0 of the standardised data, log-likelihood); the search ends
         when it returns True.
@@ -103,7 +104,7 @@ def fit(  # noqa: PLR0913
     Raises
     ------
     ValueError
-        For fewer than 5 observations, no spread, infinite values, or options out of range.
+        For fewer than 5 observations, no spread, infinite values, several axes, missing weights, or options out of range.
     TypeError
         For values that are not real numbers of single or double precision.
 
@@ -263,7 +264,7 @@ def fit_many(
 
     Parameters
     ----------
-    data : sequence or dict of arrays, 2-D array (one data set per row, NaN dropped), or tuple (values, offsets)
+    data : sequence or dict of arrays, 2-D array (one data set per row), or tuple (values, offsets)
         Offsets are D + 1 integers; data set d is ``values[offsets[d]:offsets[d + 1]]``. Keys of a dict, of a pandas groupby of
         one column (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
     method : str
@@ -324,7 +325,7 @@ def fit_many(
     """
     check_many(method, param, options)
     data, keys = labelled_sets(data, by, dim)
-    sets = data_sets(data)
+    sets = data_sets(data, options.get("nan_policy", "omit"))
     count = None if is_executor(workers) else worker_count(workers)
     jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
     with bar(progress, len(jobs), "stable.fit_many") as shown:
@@ -351,6 +352,8 @@ def fit_many(
         stack("n_obs", ()),
         stack("n_free", ()),
         keys,
+        stack("n_values", ()).astype(np.int64),
+        stack("n_missing", ()),
     )
 
 
@@ -456,6 +459,8 @@ def _estimated(problem, found, likelihood):
         origin,
         mass * problem.share,
         len(problem.free),
+        problem.x.size,
+        problem.missing,
     )
 
 
@@ -544,7 +549,8 @@ def _fit_one(job, stop=None):
     except ValueError as error:
         none = np.full(4, np.nan)
         unknown = none, none, np.full((4, 4), np.nan), math.nan, 0, 0, False
-        return StableFit(*unknown, str(error), method, options["param"], none, 0.0, 4 - len(options.get("fixed") or ()))
+        free, missing = 4 - len(options.get("fixed") or ()), int(np.isnan(x).sum())
+        return StableFit(*unknown, str(error), method, options["param"], none, 0.0, free, missing)
     finally:
         BATCH.reset(token)
 

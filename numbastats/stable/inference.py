@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import statistics
 import warnings
 from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.checks import choice
+from numbastats._core.checks import checked_level, choice
 from numbastats._core.edf import distance
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.options import hands_on
 from numbastats._core.progress import bar
+from numbastats._core.results import Result, Table, half_width
 from numbastats.stable.arguments import (
     FitMethod,
     GoodnessOptions,
     ProfileOptions,
     check_draws,
-    check_level,
     check_likeliest,
     observations,
     profile_options,
@@ -38,9 +37,9 @@ Statistic = Literal["anderson-darling", "cramer-von-mises", "kolmogorov-smirnov"
 _STATISTICS = {"anderson-darling": "ad", "cramer-von-mises": "cvm", "kolmogorov-smirnov": "ks"}
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ProfileInterval:
-    """A confidence interval by the profile likelihood.
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ProfileInterval(Result):
+    """A confidence interval by the profile likelihood; it prints as a table, which `summary` and `to_frame` give.
 
     Attributes
     ----------
@@ -60,9 +59,17 @@ class ProfileInterval:
     lower: float
     upper: float
     level: float
-    values: NDArray[np.float64] = dataclasses.field(repr=False)
-    loglik: NDArray[np.float64] = dataclasses.field(repr=False)
+    values: NDArray[np.float64]
+    loglik: NDArray[np.float64]
     message: str
+
+    def _headline(self) -> str:
+        return self.message
+
+    def summary(self) -> Table:
+        """One row: "parameter", "estimate", "lower", "upper", "level"."""
+        columns = {"parameter": self.name, "estimate": self.estimate, "lower": self.lower, "upper": self.upper}
+        return Table({name: np.array([value]) for name, value in columns.items()}, level=self.level)
 
 
 @hands_on(fit)
@@ -130,7 +137,7 @@ def profile(
     (True, 'ok')
     """
     index, fixed, options = profile_options(name, options)
-    check_level(level)
+    level = checked_level(level)
     best = fit(x, **options, fixed=fixed) if found is None else check_likeliest(found)
     estimate = float(best.params[index])
     tried = {estimate: best}  # the fit with each value
@@ -146,7 +153,7 @@ def profile(
             shown.update()
         return math.sqrt(max(2.0 * (best.loglik - tried[value].loglik), 0.0))
 
-    limit = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)  # root of the quantile of chi-square, 1 degree of freedom
+    limit = half_width(level)  # root of the quantile of chi-square, 1 degree of freedom
     said, ends = [], []
     with bar(progress, None, "stable.profile") as shown:
         for sign, bound in zip((-1.0, 1.0), range_of(name, options.get("bounds")), strict=True):
@@ -288,7 +295,7 @@ def goodness(
     choice("statistic", statistic, tuple(_STATISTICS))
     check_draws(draws)
     found = fit(x, method, workers=None, **options)
-    values = np.sort(observations(x, None, options.get("nan_policy", "raise"))[0])
+    values = np.sort(observations(x, None, options.get("nan_policy", "omit"))[0])
     alpha, beta, loc, scale = found.params
     y = rvs(alpha, beta, loc, scale, (draws, values.size), rng=rng, param=found.param)
     again = fit_many(y, method, workers=workers, progress=progress, **options)

@@ -42,12 +42,26 @@ def test_predictions_and_reports(tmp_path):
     table = model.summary()
     assert table["name"].tolist() == ["intercept", "x0", "x1", "x2", "x3", "log_tau"]
     flat = np.column_stack([model.draws_[n].reshape(80, -1) for n in ("intercept", "beta", "log_tau")])
-    ends = np.quantile(flat, [0.05, 0.95], axis=0)
+    ends = np.quantile(flat, [0.025, 0.975], axis=0)
     want = dict(
         mean=flat.mean(axis=0), sd=flat.std(axis=0, ddof=1), lower=ends[0], upper=ends[1], positive=(flat > 0).mean(axis=0)
     )
     for name, values in want.items():
         np.testing.assert_allclose(table[name], values, rtol=1e-12)
+    assert "lower 95 %" in repr(table) and "<th>upper 95 %</th>" in table._repr_html_() and set(table["level"]) == {0.95}
+    narrow, by_position = model.summary(level=0.8), model.summary(0.8)
+    np.testing.assert_allclose(narrow["lower"], np.quantile(flat, 0.1, axis=0), rtol=1e-12)
+    assert "upper 80 %" in repr(narrow) and repr(by_position) == repr(narrow) and narrow.to_frame("dict")["level"][0] == 0.8
+    with pytest.warns(DeprecationWarning, match=r"prob= of .*summary\(\) is level= now") as told:
+        assert repr(model.summary(prob=0.8)) == repr(narrow)
+    assert told[0].filename == __file__
+    with pytest.raises(TypeError, match="pass level= alone"):
+        model.summary(level=0.8, prob=0.8)
+    for bad, error, text in ((90, ValueError, "level=90 .* use 0.9 for 90 %"), ("0.9", TypeError, "level='0.9' is no number")):
+        with pytest.raises(error, match=text):
+            model.summary(bad)
+    with pytest.raises(ValueError, match="interval=90 is not between 0 and 1; use 0.9 for 90 %"):
+        model.predict_proba(X, interval=90)
     path = tmp_path / "model.npz"
     model.save(path)
     loaded = ns.bayes.BayesProbit.load(path)

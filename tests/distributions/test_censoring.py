@@ -89,7 +89,7 @@ def test_what_is_no_event():
     for values, words in (
         (np.where(event, "dead", "alive"), "'alive', 'dead'.*pass event == 'dead'"),
         (event + 1, r"values 1, 2.*pass event == 2"),
-        (event * 0.5, "values 0, 0.5"),
+        (event * 0.5, "values 0.0, 0.5"),
         ("event", "name of a column"),
         (event[:5], r"event has shape \(5,\)"),
     ):

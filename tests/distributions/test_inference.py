@@ -247,7 +247,62 @@ def test_an_estimate_prints_as_a_table():
     _, found = normal()
     answer = found.estimate(lambda d: d.loc)
     assert repr(answer).startswith("Estimate: method 'delta', level 0.95, ok\n")
-    assert list(answer.summary()) == ["value", "se", "lower", "upper"] and "<table>" in answer._repr_html_()
+    assert list(answer.summary()) == ["value", "se", "lower", "upper", "level"] and "<table>" in answer._repr_html_()
+    narrow = found.estimate(lambda d: d.loc, level=0.5)
+    assert "lower 50 %" in repr(narrow) and "<th>upper 50 %</th>" in narrow._repr_html_()
+    assert narrow.to_frame("dict")["level"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize("method", ["delta", "profile", "bootstrap"])
+@pytest.mark.parametrize("name", ["shape", "scale"])
+def test_parameters_by_name(name, method):
+    """As by their functions; the ends by the delta method are those of the table."""
+    x, found = gamma()
+    options = dict(x=x, count=99, rng=1, level=0.9)
+    by_name, by_function = (found.estimate(one, method, **options) for one in (name, lambda d: getattr(d, name)))
+    for field in ("value", "se", "lower", "upper"):
+        assert getattr(by_name, field) == pytest.approx(getattr(by_function, field), rel=1e-6, nan_ok=True)
+    assert (by_name.method, by_name.level, by_name.message) == (method, 0.9, "ok")
+    if method == "delta":
+        table = found.summary(0.9)
+        row = table["parameter"].tolist().index(name)
+        assert (by_name.lower, by_name.upper) == (table["lower"][row], table["upper"][row])
+
+
+def test_profile_by_name_against_fits_with_the_parameter_fixed():
+    x = ns.distributions.GEV(0.1, loc=5.0, scale=2.0).rvs(150, rng=2)
+    found = fit(x, "gev")
+    answer = found.estimate("shape", "profile", x=x)
+    for end in (answer.lower, answer.upper):
+        held = fit(x, "gev", fixed={"shape": end})
+        assert 2.0 * (found.loglik - held.loglik) == pytest.approx(Z * Z, rel=1e-3)
+
+
+def test_rows_of_the_table_by_name():
+    x = np.linspace(-1.0, 1.0, 50)
+    light = fit(x, "student_t")
+    assert light.limit == "normal"
+    answer = light.estimate("normal scale", "profile", x=x)
+    assert answer.upper == pytest.approx(fit(x, "normal").estimate("scale", "profile", x=x).upper, rel=1e-6)
+    assert light.estimate("normal scale").se == light.limit_se["scale"]
+    for call, match in (
+        (lambda: light.estimate("df"), "df has no standard error"),
+        (lambda: light.estimate("loc", "profile", x=x), "by its name: pass a function"),
+        (lambda: light.estimate("normal loc", "bootstrap"), "by its name: pass a function"),
+        (lambda: fit(x, "student_t", fixed={"df": 4.0}).estimate("df"), "df was fixed"),
+        (lambda: fit(x, "student_t", fixed={"df": 4.0}).estimate("df", "profile", x=x), "df was fixed"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
+    with pytest.raises(TypeError, match="no parameter of the fit: pass one of 'loc', 'scale'"):
+        fit(x, "normal").estimate("sigma", "profile", x=x)
+    values, found = gamma()
+    wet = fit(np.r_[values, np.zeros(50)], "gamma", zeros="share")
+    share = wet.estimate("zeros")
+    assert share.se == wet.zeros_se and share.message == "ok" and "without the share" in wet.estimate("shape").message
+    assert wet.estimate("shape").lower == pytest.approx(found.estimate("shape").lower, rel=1e-9)
+    with pytest.raises(ValueError, match="by its name"):
+        wet.estimate("zeros", "profile", x=values)
 
 
 @pytest.mark.parametrize("method", ["delta", pytest.param("profile", marks=pytest.mark.slow), "bootstrap"])

@@ -183,7 +183,7 @@ def test_fits_to_xarray():
     np.testing.assert_array_equal(found["se_scale"], fits.se[..., 1])
     assert set(found) == {
         *("shape", "scale", "se_shape", "se_scale", "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status", "remark"),
-        "limit",
+        *("limit", "n_values"),
     }
     assert found["status"].dtype.kind == "i" and found["status"][1, 2] == 7 and found.attrs["family"] == "gamma"
     best = found.sel(lat=45.0).isel(lon=0)

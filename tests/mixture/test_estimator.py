@@ -325,6 +325,7 @@ def test_table_of_components(monkeypatch):
     table = fit.to_frame()
     assert isinstance(table, pandas.DataFrame) and table.index.tolist() == [0, 1]
     names = ["weight", "mean_log", "variance_log", "mean_of_x", "sd_of_x", "se_weight", "se_mean_log", "se_variance_log"]
+    names += [f"{end}_{name}" for name in names[:3] for end in ("lower", "upper")] + ["level"]
     assert list(table) == names
     assert (table["mean_log"] == fit.centres).all() and (table["se_weight"] == fit.se["weights"]).all()
     assert (table["mean_of_x"] == fit.component_means()).all()

@@ -57,19 +57,23 @@ def test_awkward_data():
     with pytest.warns(UserWarning, match="tied"):
         fit(np.round(draw(0.3, 0.0, 300), 0))
     x = draw(1.5, 0.0, 100)
-    same = fit(np.append(x, [np.nan, np.inf]), nan_policy="omit")
+    same = fit(np.append(x, [np.nan, np.nan]))
     np.testing.assert_array_equal(same.params, fit(x).params)
-    np.testing.assert_array_equal(fit(x.reshape(10, 10)).params, fit(x).params)
-    np.testing.assert_array_equal(
-        fit(np.ma.array(np.append(x, 1e9), mask=[False] * 100 + [True]), nan_policy="omit").params, fit(x).params
-    )
+    assert same.n_missing == 2 and "2 missing" in repr(same) and "missing" not in repr(fit(x))
+    for policy in ("omit", "raise"):  # infinite values are not missing
+        with pytest.raises(ValueError, match="1 value that is infinite, the first at index 101"):
+            fit(np.append(x, [1.0, np.inf]), nan_policy=policy)
+    with pytest.raises(ValueError, match=r"shape \(10, 10\).*fit_many\(x\.T\).*x\.ravel\(\)"):  # pooled before
+        fit(x.reshape(10, 10))
+    np.testing.assert_array_equal(fit(np.ma.array(np.append(x, 1e9), mask=[False] * 100 + [True])).params, fit(x).params)
 
 
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
         (lambda x: x[:4], {}, "at least 5"),
-        (lambda x: np.append(x, [np.nan, np.inf]), {}, "2 values"),
+        (lambda x: np.append(x, [np.nan, np.nan]), dict(nan_policy="raise"), "2 values that are missing"),
+        (lambda x: np.append(x, [np.inf, -np.inf]), {}, "2 values that are infinite"),
         (lambda x: np.where(np.arange(x.size) < 80, 1.0, x), {}, "no spread"),
         (None, dict(method="mle"), "'ml'"),
         (None, dict(param="S2"), "'S1'"),
@@ -166,8 +170,8 @@ def test_arrays_of_a_device_are_fitted():
     x = draw(1.5, 0.3, 200).reshape(2, 100)
     w = np.arange(1.0, 201.0)
     for method in ("ml", "quantile"):
-        found = fit(OnDevice(x), method, weights=OnDevice(w))
-        np.testing.assert_array_equal(found.params, fit(x, method, weights=w).params)
+        found = fit(OnDevice(x.ravel()), method, weights=OnDevice(w))
+        np.testing.assert_array_equal(found.params, fit(x.ravel(), method, weights=w).params)
     many = ns.stable.fit_many(x)
     offsets = np.array([0, 100, 200])
     for data in (OnDevice(x), [OnDevice(r) for r in x], (OnDevice(x.ravel()), OnDevice(offsets))):

@@ -128,7 +128,7 @@ class Stable(Distribution):
 
     _takes_blocks = True
 
-    def _at(self, name, x):
+    def _at(self, name, x, workers=None):
         return np.asarray(getattr(stable, name)(np.asarray(x, order="C"), *self.params, param=self.param, device="cpu"))
 
     def _in(self, to):

@@ -357,10 +357,10 @@ def _selected(x, w, weighted, lo, hi, before):
 @_function
 def quartiles(x, w, weighted, mass):
     """The quartiles; values change places."""
-    last = x.size - 1
-    at, rest = _selected(x, w, weighted, 0, last, 0.5 * mass * _ABOVE)
+    first, last = np.int64(0), x.size - 1  # a plain 0 has a type of its own: what is called with it is compiled twice
+    at, rest = _selected(x, w, weighted, first, last, 0.5 * mass * _ABOVE)
     middle = x[at]
-    low, _rest = _selected(x, w, weighted, 0, at, 0.25 * mass * _ABOVE)
+    low, _rest = _selected(x, w, weighted, first, at, 0.25 * mass * _ABOVE)
     high, _rest = _selected(x, w, weighted, at, last, 0.25 * mass * _ABOVE + rest)
     return x[low], middle, x[high]
 

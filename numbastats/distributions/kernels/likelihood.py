@@ -53,10 +53,11 @@ from numbastats.distributions.kernels.fits import (
 from numbastats.distributions.kernels.points import half_line, unit_interval
 from numbastats.scalar.elementary import exp
 
-__all__ = ["ALWAYS", "EXACT", "INTERVALS", "MAXIMUM", "WHERE_FIXED", "Likelihood", "settled_at_least"]
+__all__ = ["ALWAYS", "CUT", "EXACT", "INTERVALS", "MAXIMUM", "WHERE_FIXED", "Likelihood", "settled_at_least"]
 
-# what a series is: values; or lower ends, upper ends and as much room, one after another, rows of negative weight last
-EXACT, INTERVALS = 0, 1
+# what a series is: values; lower ends, upper ends and as much room, one after another, rows of negative weight last; or values
+# within a truncation
+EXACT, INTERVALS, CUT = 0, 1, 2
 _STEP, _CENTRAL, _BY_SHAPE = 1e-7, 3e-5, 1e-3  # of differences, in units of the coordinates
 _CURVED, _PRECISELY = 1e-6, 1e-8  # least curvature of a maximum for each value, by one-sided and central differences
 _NARROW = 3e-5  # intervals in units of the spread that are a density times their length, to its square; tails lose digits there
@@ -160,26 +161,21 @@ def _by_ends(lo, hi, c):
 
 
 @_function
-def gradient(sample, p, g):
-    """The log-likelihood at the parameters (shapes, location, scale), the size of its rounding errors, and its gradient."""
-    x, w, lo, hi, v, cut, mass, least, most = sample
-    c, loc, scale = _constants(p), p[_SHAPES], p[_SHAPES + 1]
-    low, high = _support(c)
-    if x.size > 0 and not (low <= (least - loc) / scale and (most - loc) / scale <= high):
-        return -math.inf, 0.0
-    total, by_z, z_by_z, by_a, by_b = _exact(x, w, loc, scale, c)
-    exact = mass
-    if _SHAPES > 0:
-        g[0] = by_a
-    if _SHAPES > 1:
-        g[1] = by_b
+def _and_masses(sample, p, g, c, exact):
+    """Adds what intervals and a truncation give to the sums of exact values and to the gradient by the shapes.
+
+    Returns the sums, and the weight of the exact values.
+    """
+    _x, _w, lo, hi, v, cut, mass, _least, _most = sample
+    total, by_z, z_by_z = exact
+    loc, scale, of_exact = p[_SHAPES], p[_SHAPES + 1], mass
     if lo.size > 0 or cut[0] > -math.inf or cut[1] < math.inf:
         total += _masses(lo, hi, v, cut, mass, p, c)
         for j in range(lo.size):
             shift, stretch = _by_ends((lo[j] - loc) / scale, (hi[j] - loc) / scale, c)
             by_z += v[j] * shift
             z_by_z += v[j] * stretch
-            exact -= v[j]
+            of_exact -= v[j]
         if cut[0] > -math.inf or cut[1] < math.inf:
             shift, stretch = _by_ends((cut[0] - loc) / scale, (cut[1] - loc) / scale, c)
             by_z -= mass * shift
@@ -197,6 +193,29 @@ def gradient(sample, p, g):
                     )
             p[k] = here
             g[k] += part / (12.0 * h)
+    return total, by_z, z_by_z, of_exact
+
+
+@_function
+def _no_masses(sample, p, g, c, exact):
+    """`_and_masses` of exact values alone, which need no tails: half of the code of a family, or less."""
+    return *exact, sample[6]
+
+
+@_function
+def gradient(sample, p, g):
+    """The log-likelihood at the parameters (shapes, location, scale), the size of its rounding errors, and its gradient."""
+    x, w, _lo, _hi, _v, _cut, mass, least, most = sample
+    c, loc, scale = _constants(p), p[_SHAPES], p[_SHAPES + 1]
+    low, high = _support(c)
+    if x.size > 0 and not (low <= (least - loc) / scale and (most - loc) / scale <= high):
+        return -math.inf, 0.0
+    total, by_z, z_by_z, by_a, by_b = _exact(x, w, loc, scale, c)
+    if _SHAPES > 0:
+        g[0] = by_a
+    if _SHAPES > 1:
+        g[1] = by_b
+    total, by_z, z_by_z, exact = _and_masses(sample, p, g, c, (total, by_z, z_by_z))
     g[_SHAPES], g[_SHAPES + 1] = -by_z / scale, -(exact + z_by_z) / scale
     value = total - exact * math.log(scale)
     return (value if value < math.inf else -math.inf), 1e-14 * (abs(total) + mass)
@@ -467,7 +486,7 @@ def _prepared(code, x, w, loc, scale, begins, n, numbers, least, most):
     length = x.size // 3
     lo, hi = x[:n], x[:n]
     y, even = x[:n], numbers[MASS]
-    weighted = code == EXACT
+    weighted = code != INTERVALS
     if code == INTERVALS:
         lo, hi, y = x[:n], x[length : length + n], x[2 * length : 2 * length + n]
         _stand_ins(lo, hi, y)
@@ -858,7 +877,7 @@ class Likelihood:
         names |= dict(_support=family.support, _guess=family.guess, _settled=getattr(family, "settled", nothing_settled))
         names["_log_mass"] = bind(points.log_mass, **{f: names[f] for f in ("_support", "_logpdf", "_logcdf", "_logsf")})
         names |= dict(_SHAPES=self._rules.shapes, _LOGS=self._rules.logs)
-        for body in (_exact, _masses, _by_ends):
+        for body in (_exact, _masses, _by_ends, _and_masses):
             names[body.__name__] = bind(body, **names)
         return names
 
@@ -866,10 +885,13 @@ class Likelihood:
         """The fit of all families, with this one's functions."""
         shapes, below, above, logs, *rest = self._rules
         facts = tuple(map(float, (shapes, *below, *above, *logs, *rest)))
-        made = [self.kernel.with_cache(f.py_func, "serial", fastmath=_FLAGS, **self._functions) for f in _SIGNATURES]
+        names, own = self._functions, functools.partial(self.kernel.with_cache, target="serial", fastmath=_FLAGS)
+        made = [own(f.py_func, **names) for f in _SIGNATURES]
+        alone = {made[0]: own(gradient.py_func, **names | {"_and_masses": _no_masses})}
         first = types.Tuple((types.int64, types.UniTuple(_F, _FACTS), *[types.int64] * len(made)))
         signature = first, *self.kernel.numba_signatures()[0][1][1:]
-        return WithFunctions(_shared(), signature, facts, {f: s.args for f, s in zip(made, _SIGNATURES.values(), strict=True)})
+        given = {f: s.args for f, s in zip(made, _SIGNATURES.values(), strict=True)}
+        return WithFunctions(_shared(), signature, facts, given, alone)
 
     def _on_gpu(self):
         """The fit bound to this family."""

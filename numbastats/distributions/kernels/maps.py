@@ -78,9 +78,10 @@ class Map:
         )
 
     def __call__(self, *values, **options):
-        """Of values of any kind; a float64 array, or several."""
+        """Of values of any kind; a float64 array, or several; of the float type of the first value with ``dtype=None``."""
         options = {"dtype": np.float64} | options
-        return elementwise(lambda d: self.kernel, self.names, values, cost=self.cost, outputs=self.outputs, **options)
+        job = dict(cost=self.cost, outputs=self.outputs, double=True)
+        return elementwise(lambda d: self.kernel, self.names, values, **job, **options)
 
 
 # --- units -------------------------------------------------------------------------------------------------------
