@@ -222,7 +222,7 @@ def probit():
     """The synthetic data of section 6.1; autocorrelations for a rare outcome, as in 6.2."""
     X, y, truth = synthetic(10_000, 50)
     model = ns.bayes.HorseshoeProbit(fit_intercept=False, rng=1).fit(X, y)
-    found = {name: np.asarray(column)[:50] for name, column in model.summary(0.95).items()}  # the last row is the shrinkage
+    found = {name: np.asarray(column)[:50] for name, column in model.summary(level=0.95).items()}  # the last row is the shrinkage
     claim(model.converged_, "the chains on the synthetic data have converged")
     inside = (found["lower"] <= truth) & (truth <= found["upper"])
     zero = (found["lower"] < 0) & (0 < found["upper"])

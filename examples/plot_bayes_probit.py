@@ -53,7 +53,7 @@ def main():
     X, y, truth = synthetic(rows, columns)
     length = dict(warmup=100, draws=50) if SMOKE else {}
     model = ns.bayes.HorseshoeProbit(fit_intercept=False, rng=1, **length).fit(X, y)
-    table = model.summary(0.95)
+    table = model.summary(level=0.95)
     shown = slice(0, 20)
     middle, low, high = (table[name][shown] for name in ("mean", "lower", "upper"))
     axes[0].errorbar(np.arange(middle.size), middle, [middle - low, high - middle], fmt="ko", ms=3, label="posterior, 95 %")

@@ -46,6 +46,6 @@ def run(rows, folder):
     axis.errorbar(effect[order], np.arange(30), xerr=[(effect - low)[order], (high - effect)[order]], fmt="ko", ms=3)
     axis.axvline(0.0, color="0.7")
     axis.set_yticks(np.arange(30), data.feature_names[order])
-    axis.set(xlabel="coefficient per sd: mean, 90 % interval", title="positive: malignant, negative: benign")
+    axis.set(xlabel="coefficient per sd: mean, 95 % interval", title="positive: malignant, negative: benign")
     figure.savefig(folder / "tour_bayes.png", dpi=120)
     plt.close(figure)

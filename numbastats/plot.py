@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.checks import checked_level, choice
+from numbastats._core.data import series
 from numbastats._core.errors import names_ours, renamed
 from numbastats._core.kinds import to_host
 from numbastats._core.results import percent
@@ -34,9 +35,7 @@ def _axes(ax, **size):
 
 def _data(data):
     """Finite values of one series, sorted."""
-    x = np.asarray(to_host(data, "data"), dtype=np.float64)
-    if x.ndim != 1:
-        raise ValueError(f"data has shape {x.shape}; pass one series, as data.ravel() or one column")
+    x = series(data, "data", "pass one series, as data.ravel() or one column").astype(np.float64)
     x = np.sort(x[~np.isnan(x)])
     if x.size < 2 or not np.isfinite(x[[0, -1]]).all():
         raise ValueError("data needs at least two values, and none that is infinite (NaN are left out)")
@@ -65,6 +64,7 @@ def _labelled(distributions, method):
     return {label: _distribution(d, method) for label, d in distributions.items()}
 
 
+@names_ours
 def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 400, ax: Axes | None = None) -> Axes:
     """Share of values beyond x, on logarithmic axes, with the tails of distributions.
 
@@ -137,6 +137,7 @@ def _density_axes(ax: Axes) -> Axes:
     return ax
 
 
+@names_ours
 def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """Histogram with densities of distributions.
 
@@ -207,6 +208,7 @@ def qq(data: ArrayLike, distribution: Any = None, *, level: float = 0.95, ax: Ax
     return ax
 
 
+@names_ours
 def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> Any:
     """Four views of one fit or of several: densities, distribution functions, quantiles and probabilities.
 
@@ -270,6 +272,7 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
     return axes
 
 
+@names_ours
 def contours(
     samples: Any,
     *,
@@ -331,6 +334,7 @@ def contours(
     return ax
 
 
+@names_ours
 def densities(
     samples: Any, by: Any = None, *, points: int = 400, kde: Any = None, shared: bool = False, ax: Axes | None = None
 ) -> Axes:
@@ -385,6 +389,7 @@ def _densities(samples, by, kde, shared):
     return found, getattr(first, "feature_names_in_", [name or "", ""])
 
 
+@names_ours
 def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
     """A fitted mixture and its components, over a histogram of the data.
 
@@ -449,6 +454,7 @@ def _chains(model, name):
     return draws[:, :, list(names).index(choice("name", name, tuple(names)))]
 
 
+@names_ours
 def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     """Draws of one parameter in the order of drawing, a line for each chain.
 
@@ -472,6 +478,7 @@ def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@names_ours
 def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Axes:
     """Histograms of the ranks that the draws of each chain have among all; chains that agree give level ones.
 

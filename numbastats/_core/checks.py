@@ -15,21 +15,29 @@ __all__ = [
     "check_out",
     "checked_level",
     "choice",
+    "doubt_per_cent",
     "is_integer",
     "is_lazy",
     "is_masked",
+    "letters",
     "refuse_complex",
     "refuse_lazy",
     "refuse_mask",
     "warn_of_shares",
 ]
 
+_NUMBERS = (float, int, np.float64, np.int64, np.float32)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def is_integer(value) -> bool:
     """Whether a value is a single integer of Python, NumPy or another library; True and False do not count."""
     return not isinstance(value, bool | np.bool_) and hasattr(value, "__index__") and not getattr(value, "ndim", 0)
+
+
+def letters(word):
+    """A word without capitals, spaces and signs."""
+    return "".join(c for c in word.lower() if c.isalnum())
 
 
 def choice(name, value, allowed):
@@ -122,6 +130,12 @@ def check_out(out, shape, dtype):
         raise ValueError("out is not C-contiguous; pass a contiguous array and copy the result into the strided view")
     if not out.flags.writeable:
         raise ValueError("out is read-only; pass a writable array (out.copy(), or out.flags.writeable = True)")
+
+
+def doubt_per_cent(p):
+    """Warn of one number that would be a probability if it were meant in per cent."""
+    if type(p) in _NUMBERS and 1.0 < p <= 100.0:
+        warn(f"{p:g} is no probability: use {p / 100:g} for {p:g} %")
 
 
 def warn_of_shares(total, n, which=""):

@@ -238,7 +238,8 @@ def climb(data, n, mass, damping, most, work):
         gain = 0.0
         for i in range(n):
             gain += 0.5 * slope[i] * step[i]
-            trial[i] = min(max(trial[i], low[i]), high[i]) if held[i] != held[i] else par[i]
+            new = trial[i] if held[i] != held[i] else par[i]  # NaN stays, which `min` and `max` drop on a GPU
+            trial[i] = (low[i] if new < low[i] else (high[i] if new > high[i] else new)) if held[i] != held[i] else new
         if tries == 0:
             promised = gain
     return status, value, passes

@@ -34,6 +34,7 @@ __all__ = [
 
 NanPolicy = Literal["raise", "omit"]
 _MISSING = ("NoneType", "NAType", "NaTType", "MaskedConstant")  # types of one value each, by name: pandas may not be there
+_UNEQUAL = "{} holds sequences of unequal lengths, no array; pass one sequence of numbers"
 _SAID = "missing (NaN, NA, None or masked)"
 
 
@@ -80,17 +81,46 @@ def _read(x, name):
     dtype = getattr(x, "dtype", None)
     if getattr(dtype, "kind", "O") in "fiub" and not isinstance(dtype, np.dtype) and hasattr(x, "to_numpy"):
         return x.to_numpy(np.float64, na_value=np.nan), dtype.kind  # columns with masks, of pandas
-    try:
-        a = np.asarray(x)
-    except ValueError:
-        raise ValueError(
-            f"{name} holds sequences of unequal lengths, which make no array; pass one sequence of numbers"
-        ) from None
+    if isinstance(x, list | tuple) and _holds_arrays(x):  # NumPy would drop masks, and units of time
+        return _stacked(x, name)
+    a = _array(x, name)
     if a.dtype.kind in "fiub":
         return _native(a), a.dtype.kind
     if a.dtype.kind in "SU" and isinstance(x, list | tuple):  # NumPy makes text of numbers beside text
         a = np.asarray(x, object)
     return _numbers(a, name, given)
+
+
+def _holds_arrays(x):
+    """Whether a list holds arrays, series or frames, and no numbers or plain lists alone."""
+    if len(x) and isinstance(x[0], list | tuple):
+        return (len(x[0]) > 0 and _is_array(x[0][0])) or not all(isinstance(part, list | tuple) for part in x)
+    return len(x) > 0 and _is_array(x[0])
+
+
+def _is_array(part):
+    return (hasattr(part, "__array__") and getattr(part, "ndim", 1) != 0) or is_frame(part)
+
+
+def _stacked(parts, name):
+    """The floats of arrays of one shape, the first axis theirs, and their kind; of frames of one column that column."""
+    read, kind = [], "f"
+    for i, part in enumerate(parts):
+        if type(part) is np.ndarray and part.dtype is FLOAT64:  # thousands of them
+            read.append(part)
+            continue
+        a, own = _frame(part, f"{name}[{i}]", True) if is_frame(part) else _read(part, f"{name}[{i}]")
+        read.append(a[:, 0] if is_frame(part) and a.shape[1] == 1 else a)
+        kind = own if own == "b" else kind
+    return _array(read, name), kind
+
+
+def _array(x, name):
+    """`numpy.asarray`."""
+    try:
+        return np.asarray(x)
+    except ValueError:
+        raise ValueError(_UNEQUAL.format(name)) from None
 
 
 def _native(a):
@@ -127,7 +157,7 @@ _REFUSED = (  # types of elements, in the order in which they are named
     (date, np.datetime64),
     (timedelta, np.timedelta64),
     (complex, np.complexfloating),
-    (Mapping, list, tuple, set, np.ndarray),
+    (list, tuple, set, np.ndarray),
 )
 
 
@@ -172,7 +202,7 @@ def _refuse(what, a, name, given):
     if a.dtype.kind == "O" and issubclass(what, _REFUSED[-1]):
         raise ValueError(f"{name} holds a {what.__name__} at index {at}: sequences in a sequence, which are no array of numbers")
     called = what if isinstance(what, np.dtype) else what.__name__
-    raise TypeError(f"{name} holds values of type {called}, {first} at index {at}, which are no real numbers; pass real numbers")
+    raise TypeError(f"{name} holds {first} of type {called} at index {at}, but an argument must be no string, but a real number")
 
 
 def _cure_of_text(given):
@@ -295,7 +325,7 @@ def labels_of(y, name="y"):
     if is_masked(y) and np.ma.is_masked(y):
         mask, y = np.ma.getmaskarray(y), y.data.astype(object)
         y[mask] = None
-    return np.asarray(y)
+    return _array(y, name)
 
 
 def is_missing(y):

@@ -53,8 +53,7 @@ class Estimator:
 
     def __init_subclass__(cls):
         super().__init_subclass__()
-        if "__init__" in vars(cls):
-            cls.__init__ = names_ours(cls.__init__)
+        names_ours(cls)
 
     def _store(self, given):
         """Store the arguments of a constructor, which are its `locals()`."""

@@ -130,8 +130,8 @@ def _values(part, keys, name):
     rest = [c for c in part.columns if c not in keys]
     if len(rest) != 1:
         raise ValueError(
-            f"groups of {name} have the columns {rest}; select one column, as in frame.groupby('key')['x'], or pass "
-            "frame[['key', 'x']] with by='key'"
+            f"groups of {name} have the columns {rest}, of which one has the values: pass frame[['key', 'x']] with by='key', "
+            "or with pandas frame.groupby('key')['x']"
         )
     return part[rest[0]]
 

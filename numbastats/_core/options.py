@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from numpy.typing import DTypeLike
 
-from numbastats._core.errors import ours_of
+from numbastats._core.errors import bare, no_argument
 
 __all__ = ["DEFAULTS", "DEVICES", "ArrayOptions", "Device", "DrawOptions", "NumberOptions", "hands_on"]
 
@@ -70,11 +70,12 @@ def hands_on(*takers: Callable[..., Any], instead: Mapping[str, str] = MappingPr
         def checked(*args, **given):
             if not known.issuperset(given):
                 unknown = next(name for name in given if name not in known)
-                ours = ours_of(unknown, known)
-                taken = (name for name in whole.parameters if name not in ("self", "cls"))
-                told = instead.get(unknown) or (f"use {ours}=" if ours else f"it takes {', '.join(taken)}")
-                raise TypeError(f"{function.__qualname__}() has no argument {unknown!r}: {told}")
-            return function(*args, **given)
+                raise no_argument(function.__qualname__, unknown, whole.parameters, instead.get(unknown, ""))
+            try:
+                return function(*args, **given)
+            except (TypeError, ValueError) as error:
+                error.args = tuple(map(bare, error.args))
+                raise
 
         checked.__signature__ = whole  # type: ignore[attr-defined]
         checked.__hands_on__ = options, takers  # type: ignore[attr-defined]

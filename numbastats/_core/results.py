@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import difflib
 import html
+import importlib
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import checked_level
 from numbastats._core.errors import names_ours
 
 __all__ = [
+    "Around",
     "Batch",
+    "BatchOfFits",
     "Intervals",
     "OptionalIntervals",
     "Result",
@@ -186,6 +189,10 @@ def dataset(values, count, keys, others, **attributes):
 class Result:
     """A fit that prints as a headline, with lines for what failed, and a table, in a notebook as HTML."""
 
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        names_ours(cls)
+
     def _headline(self) -> str:
         raise NotImplementedError
 
@@ -238,7 +245,25 @@ class UnknownKey(KeyError, TypeError, ValueError):
     __str__ = Exception.__str__  # of a KeyError it is in quotes
 
 
-class Batch(OptionalIntervals):
+class Around(NamedTuple):
+    """Some fits of a batch with what there is around their parameters, for derivatives by these."""
+
+    places: NDArray[np.int64]  # (n,) in the flattened batch
+    make: Callable[..., Any]  # distributions from parameters by name
+    allowed: Callable[..., Any]  # which parameters by name are in the domain
+    positive: Sequence[str]  # names of positive parameters
+    params: dict[str, NDArray[np.float64]]  # (n,)
+    se: dict[str, NDArray[np.float64]]  # 0 for fixed parameters
+    covariance: NDArray[np.float64]  # (n, p, p), NaN of fits without standard errors
+    together: bool = True  # whether `make` takes arrays
+
+    def some(self, use):
+        """Some of these fits."""
+        params, se = ({name: v[use] for name, v in of.items()} for of in (self.params, self.se))
+        return self._replace(places=self.places[use], params=params, se=se, covariance=self.covariance[use])
+
+
+class Batch(Result):
     """Results of many data sets: what those of all sub-packages have in common.
 
     A class has `keys`, a tuple of `numbastats._core.groups.Keys` or None, and says how many items there are (`__len__`), what
@@ -247,7 +272,6 @@ class Batch(OptionalIntervals):
     """
 
     keys: Any
-    _estimates: ClassVar[Callable[..., Any]]  # set by `numbastats.distributions`, whose distributions the functions take
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -324,7 +348,7 @@ class Batch(OptionalIntervals):
         return self._item(self._place(which))
 
     def __getitem__(self, which: Any) -> Any:
-        """An array by the name of a parameter; else the result of one data set, by its index or by a key that is no number."""
+        """An array by the name of a parameter; else one result, by its index or by a key that is no number."""
         if isinstance(which, str) and which in self._names:
             return self._named(which)
         if hasattr(which, "__index__"):
@@ -352,7 +376,7 @@ class Batch(OptionalIntervals):
             raise self._unknown(which)
         if len(index) != len(shape):
             raise IndexError(
-                f"{which!r} is not the index of one data set: the batch has shape {shape}; at(i) counts in the flattened order"
+                f"{which!r} is not the index of one series: the batch has shape {shape}; at(i) counts in the flattened order"
             )
         places = [self._index(i, n) for i, n in zip(index, shape, strict=True)]
         return int(np.ravel_multi_index(places, shape)) if shape else 0
@@ -367,12 +391,23 @@ class Batch(OptionalIntervals):
         meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         return UnknownKey(f"{which!r} is not the index of one data set{names}; {meant}pass an integer{known}")
 
-    def _table(self, columns, known, level, default="key", rows=slice(None)):
-        """A table of columns, before them those of the keys; `rows` has the data set of each row. Else as `with_intervals`."""
+    def _table(self, columns, make=Table, default="key", rows=slice(None)):
+        """A table that `make` makes of columns, before them those of the keys; `rows` has the data set of each row."""
         keys = {} if self.keys is None else self.keys.columns(default)
-        made = with_intervals({name: column[rows] for name, column in keys.items()} | columns, known, level)
+        made = make({name: column[rows] for name, column in keys.items()} | columns)
         made.library = None if self.keys is None else self.keys.library
         return made
+
+
+class BatchOfFits(Batch, OptionalIntervals):
+    """Fits of many data sets, of which numbers follow."""
+
+    _no_errors = "the fit has no standard errors"  # as `estimate` says it, with what to do about it
+    _estimates: ClassVar[Callable[..., Any] | None] = None  # set by the distributions, which the functions take
+
+    def _parts(self) -> Iterator[Around]:
+        """The fits that converged, for `estimate`."""
+        raise NotImplementedError
 
     def estimate(
         self,
@@ -392,8 +427,9 @@ class Batch(OptionalIntervals):
             Of a distribution of `numbastats.distributions`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called
             with batches of distributions where it understands them, else with one at a time.
         method : {"delta", "bootstrap"}
-            "delta": derivatives by the parameters and their covariance, of all fits together. "bootstrap": of fits of
-            distributions alone, one fit after another, as `DistributionFit.estimate`.
+            "delta": derivatives by the parameters and their covariance, of all fits together; of mixtures, whose covariance
+            `fit_many` keeps with ``cov=True``, one fit after another. "bootstrap": of fits of distributions alone, one after
+            another, as `DistributionFit.estimate`.
         level : float
             Of confidence.
         count, rng, workers : optional
@@ -414,7 +450,10 @@ class Batch(OptionalIntervals):
         >>> import numbastats as ns
         >>> x = ns.distributions.Gamma(2.0, scale=3.0).rvs((3, 200), rng=1)
         >>> fits = ns.distributions.fit_many(x, "gamma")
-        >>> fits.estimate(lambda d: d.ppf(0.99))
-        Estimates: method 'delta', level 0.95, 3 of 3 with a standard error
+        >>> found = fits.estimate(lambda d: d.ppf(0.99))
+        >>> found.value.shape, bool((found.lower < found.value).all()), found.messages.tolist()
+        ((3,), True, ['ok', 'ok', 'ok'])
         """
-        return self._estimates(self, function, method, level=level, count=count, rng=rng, workers=workers)
+        if self._estimates is None:
+            importlib.import_module("numbastats.distributions")
+        return self._estimates(self, function, method, level=level, count=count, rng=rng, workers=workers)  # type: ignore[misc]

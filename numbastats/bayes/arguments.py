@@ -21,7 +21,7 @@ from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import AUTO, samplers_of
 from numbastats.bayes.responses import PROBIT, RESPONSES
-from numbastats.bayes.responses.record import record_of
+from numbastats.bayes.responses.record import record_of, word_of
 from numbastats.random import RNG, Device
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
@@ -93,6 +93,7 @@ def count(name, value, least=1):
 def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
     """Options of a fit from the estimator's parameters by name; raises for invalid values and unknown names."""
     options = Options(**params)
+    options = dataclasses.replace(options, response=word_of(options.response))
     choice("response", options.response, responses)
     choice("prior", options.prior, priors)
     known, record = samplers_of(options.response), record_of(options.response)
@@ -339,7 +340,7 @@ def column(y):
 
 def outcomes_of_rows(y, n, *, as_vector=False):
     """Outcomes as a one-dimensional array; raises unless its length is n, and warns of a column in place of a vector."""
-    shape = np.asarray(to_host(y, "y")).shape  # np.shape asks objects that are no arrays, which may refuse
+    shape = labels_of(y).shape  # np.shape asks objects that are no arrays, which may refuse
     if as_vector and shape[1:] == (1,):
         category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
         warn(f"A column-vector y was passed when a 1d array was expected: y has shape {shape}; pass y.ravel()", category)
@@ -387,7 +388,8 @@ def classes_and_signs(y, n):
     missing = is_missing(y)
     if missing.any():
         i = int(np.argmax(missing))
-        raise ValueError(f"y[{i}] is {y[i]}; drop such rows first, or pass nan_policy='omit'")
+        masked = ", or masked" if y[i] is None else ""
+        raise ValueError(f"y[{i}] is {y[i]}{masked}; drop such rows first, or pass nan_policy='omit'")
     classes = _two_classes(y)
     return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64
+from numbastats._core.errors import names_ours
 from numbastats.bayes import kernels
 
 __all__ = ["ess_bulk", "ess_tail", "mcse", "psis", "rhat", "unit_of"]
@@ -99,6 +100,7 @@ def _plain_ess(x):
     return out
 
 
+@names_ours
 def rhat(x: ArrayLike) -> float | NDArray[np.float64]:
     """Rank-normalised split R-hat: the larger of the bulk and the folded one.
 
@@ -133,6 +135,7 @@ def rhat(x: ArrayLike) -> float | NDArray[np.float64]:
     return _result(x, np.maximum(_plain_rhat(_ranks(draws)), _plain_rhat(_ranks(folded))))
 
 
+@names_ours
 def ess_bulk(x: ArrayLike) -> float | NDArray[np.float64]:
     """Effective sample size of the rank-normalised draws.
 
@@ -159,6 +162,7 @@ def ess_bulk(x: ArrayLike) -> float | NDArray[np.float64]:
     return _result(x, _plain_ess(_ranks(_split(_chains(x)))))
 
 
+@names_ours
 def ess_tail(x: ArrayLike) -> float | NDArray[np.float64]:
     """The smaller effective sample size of the indicators below the 5 % and the 95 % quantile.
 
@@ -189,6 +193,7 @@ def ess_tail(x: ArrayLike) -> float | NDArray[np.float64]:
     return _result(x, np.minimum(*sizes))
 
 
+@names_ours
 def mcse(x: ArrayLike) -> float | NDArray[np.float64]:
     """Monte Carlo standard error of the mean.
 

@@ -30,7 +30,7 @@ from numbastats.bayes.design import Reader, Source, free_precisions, scaling, st
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
-from numbastats.bayes.responses.record import facts_of_rows, record_of
+from numbastats.bayes.responses.record import facts_of_rows, record_of, word_of
 from numbastats.bayes.samplers import scales
 from numbastats.random import RNG
 
@@ -89,7 +89,8 @@ class _Regression(Estimator, Options):
         params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
         for values, called in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset")):
-            rows_alike(X, values, ("X", called))
+            one = called == "y" and getattr(values, "shape", ())[1:] == (1,) and hasattr(values, "columns")
+            rows_alike(X, values[values.columns[0]] if one else values, ("X", called))
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
         names, missing = arguments.names_of(X), 0
@@ -450,7 +451,7 @@ class _Regression(Estimator, Options):
         model = cls()
         if params["prior"] != model.prior and "prior" not in model.get_params():
             raise ValueError(f"{path} has a model with prior={params['prior']!r}; use BayesProbit.load")
-        response = params.get("response", PROBIT.word)  # files of the first versions have no other
+        response = word_of(params.get("response", PROBIT.word))  # files of the first versions have no other
         if response not in cls._responses:
             raise ValueError(f"{path} has a model with response={response!r}, not one of {cls.__name__}")
         vars(model).update({n: v for n, v in params.items() if n in model.get_params()})

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.elementwise import elementwise
+from numbastats._core.errors import names_ours
 from numbastats._core.options import ArrayOptions, Device, NumberOptions, hands_on
 from numbastats.bayes import kernels as k
 from numbastats.random import RNG, Size
@@ -25,6 +26,7 @@ def log_ndtr(x: float, **options: Unpack[NumberOptions]) -> float: ...
 def log_ndtr(x: NDArray[Any], **options: Unpack[ArrayOptions]) -> NDArray[Any]: ...
 @overload
 def log_ndtr(x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any: ...
+@names_ours
 def log_ndtr(
     x: ArrayLike,
     *,

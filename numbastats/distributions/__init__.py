@@ -100,7 +100,18 @@ from numbastats.distributions.families.uniform import Uniform
 from numbastats.distributions.families.weibull import Weibull
 from numbastats.distributions.fitting import DistributionFit, DistributionFits, fit, fit_many
 from numbastats.distributions.functions import Family, generalized_hyperbolic, hyperbolic, nig, student_t, variance_gamma
-from numbastats.distributions.inference import Comparison, Comparisons, Estimate, GoodnessOfFit, compare, compare_many, goodness
+from numbastats.distributions.inference import (
+    Comparison,
+    Comparisons,
+    Estimate,
+    Estimates,
+    GoodnessOfFit,
+    GoodnessOfFits,
+    compare,
+    compare_many,
+    goodness,
+    goodness_many,
+)
 from numbastats.distributions.lmoments import LMoments, lmoments
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.standardise import standardise
@@ -120,6 +131,7 @@ __all__ = [
     "DistributionFit",
     "DistributionFits",
     "Estimate",
+    "Estimates",
     "ExGaussian",
     "Exponential",
     "Family",
@@ -133,6 +145,7 @@ __all__ = [
     "GeneralizedNormal",
     "Geometric",
     "GoodnessOfFit",
+    "GoodnessOfFits",
     "Gumbel",
     "GumbelMin",
     "HalfNormal",
@@ -174,6 +187,7 @@ __all__ = [
     "fit_many",
     "generalized_hyperbolic",
     "goodness",
+    "goodness_many",
     "hyperbolic",
     "lmoments",
     "log",

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 import numbastats.distributions.families  # noqa: F401  all classes are to be there
+from numbastats._core.checks import letters
 from numbastats._core.kinds import in_kind_of
 from numbastats.distributions.protocol import Distribution
 
@@ -26,6 +27,7 @@ CLASSES: dict[str, type[Distribution]] = {c.family: c for c in _classes(Distribu
 
 
 _ALIASES = {alias: family for family, c in CLASSES.items() for alias in c.aliases}
+_WORDS = {letters(word): f for f, c in CLASSES.items() for word in (c.__name__, *c.aliases, f)}
 
 
 def distribution_of(cls, params):
@@ -35,14 +37,43 @@ def distribution_of(cls, params):
 
 
 def class_of(family):
-    """The class of a family, from that, its name or another library's."""
+    """The class of a family, from that, its word or name, however written, or another library's."""
     if isinstance(family, type) and issubclass(family, Distribution) and (family._likelihood or family._equations):
         return family
     if not isinstance(family, str):
-        raise TypeError(f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(CLASSES)}")
-    name = _ALIASES.get(family, family)
-    if name not in CLASSES:
-        near = difflib.get_close_matches(family.lower().replace(" ", "_"), [*CLASSES, *_ALIASES], 3, 0.6)
+        raise TypeError(_no_name(family))
+    name = _WORDS.get(letters(family))
+    if name is None:
+        near = _near(family)
         meant = f"did you mean {' or '.join(map(repr, near))}? If not, " if near else ""
         raise ValueError(f"family={family!r} is not known; {meant}the names are {', '.join(sorted(CLASSES))}")
     return CLASSES[name]
+
+
+def _near(word):
+    """Known words that are nearly alike, or begin alike."""
+    plain, known = word.lower().replace(" ", "_"), [*CLASSES, *_ALIASES]
+    alike = [k for k in sorted(CLASSES) if len(plain) > 2 and k.startswith(plain[:4])]
+    return difflib.get_close_matches(plain, known, 3, 0.6) or alike[:3]
+
+
+def _no_name(family):
+    """What to pass in the place of an object that is no name."""
+    cls = family if isinstance(family, type) else type(family)
+    if isinstance(family, list | tuple | set | dict):
+        return f"family is a {cls.__name__}; pass one name. `compare` fits several families to one series"
+    if cls.__module__.startswith("scipy.stats"):
+        words = [getattr(getattr(family, "dist", family), "name", ""), *(base.__name__ for base in cls.__mro__)]
+        theirs = next((word for word in words if word and letters(word) in _WORDS), None)
+        if theirs is not None:
+            frozen = "; a fit estimates the parameters, but for those in fixed=" if hasattr(family, "dist") else ""
+            name = theirs if theirs in _ALIASES else _WORDS[letters(theirs)]
+            return f"family is an object of SciPy: pass the name {name!r}{frozen}"
+        return (
+            f"family is SciPy's {words[0] or words[1]}, of which there is no fit here; the names are {', '.join(sorted(CLASSES))}"
+        )
+    word = getattr(family, "family", None) or getattr(family, "name", None)
+    if isinstance(word, str) and letters(word) in _WORDS:
+        what = f"an instance of {cls.__name__}" if isinstance(family, Distribution) else f"{family!r}"
+        return f"family is {what}: pass its class or name, {_WORDS[letters(word)]!r}"
+    return f"family={family!r} is neither the name of a family nor its class; the names are {', '.join(sorted(CLASSES))}"

@@ -19,6 +19,7 @@ from numbastats._core.broadcast import as_host, real64
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
 from numbastats._core.device import Device as Streams
 from numbastats._core.elementwise import as_double, deliver, in_float32, total_of
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import NUMPY, aligned, device_kind, has_labels, kind_of, numpy_dtype, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps
@@ -943,6 +944,7 @@ def _shown(value):
 # -- functions ------------------------------------------------------------------------------------------------------
 
 
+@names_ours
 def truncate(distribution: Distribution, lb: ArrayLike = -math.inf, ub: ArrayLike = math.inf) -> Distribution:
     """Distribution of X given that it lies between two ends, of any distribution.
 
@@ -1069,6 +1071,7 @@ def abs(distribution: Distribution) -> Distribution:
     return _Abs(distribution)
 
 
+@names_ours
 def order_statistic(distribution: Distribution, *, r: ArrayLike, n: ArrayLike) -> Distribution:
     """Distribution of the r-th smallest of n independent values of X.
 

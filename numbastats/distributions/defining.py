@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from numbastats._core.errors import names_ours
 from numbastats.distributions.by_density import ByFormulas
 from numbastats.distributions.kernels.defined import formulas, guess
 from numbastats.distributions.kernels.likelihood import ALWAYS, Likelihood
@@ -101,6 +102,7 @@ class _Own(ByFormulas, metaclass=_Kept):
         return super()._scores_by_kernel(x, device, workers, stream)[: len(self.names)]
 
 
+@names_ours
 def define(
     name: str,
     logpdf: Callable[..., float],

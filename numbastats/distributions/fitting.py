@@ -24,7 +24,8 @@ from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
-from numbastats._core.results import Batch, Intervals, Table, estimates
+from numbastats._core.refusals import Refusals, refusals
+from numbastats._core.results import Around, BatchOfFits, Intervals, Table, estimates, with_intervals
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
@@ -41,6 +42,7 @@ from numbastats.distributions.censoring import (
 )
 from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
+from numbastats.distributions.intervals import at_places
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
 from numbastats.distributions.kernels.likelihood import CUT, EXACT, INTERVALS
@@ -81,7 +83,8 @@ _REMARKS = {  # on converged fits
     "no derivative": "no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with "
     "mu in fixed= the other parameters have theirs, given mu",
     "not definite": "no standard errors: the observed information is not positive definite",
-    "at a value": "no standard errors of parameters that are the least or the largest value: the likelihood jumps there",
+    "at a value": "no standard errors of parameters that values or ends of intervals determine: the likelihood jumps or has "
+    "corners there",
     "local": "a local maximum with loc below the least value, on which the standard errors rest; next to that value the "
     "likelihood may have no bound",
     "by moments": "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
@@ -320,18 +323,18 @@ class DistributionFit(Intervals):
         >>> # value at risk: the loss that 1 % of days exceed
         >>> found.estimate(lambda d: -d.ppf(0.01))
         Estimate: method 'delta', level 0.95, ok
-            value          se      lower      upper
-        0.0320782  0.00153404  0.0290716  0.0350849
+            value          se  lower 95 %  upper 95 %
+        0.0320782  0.00153404   0.0290716   0.0350849
         >>> found.estimate(lambda d: -d.expected_shortfall(0.01), "bootstrap", rng=1)
         Estimate: method 'bootstrap', level 0.95, ok
-            value        se      lower      upper
-        0.0414547  0.002988  0.0362063  0.0479053
+            value        se  lower 95 %  upper 95 %
+        0.0414547  0.002988   0.0362063   0.0479053
         """
         return self._estimated(self, function, method, level=level, x=x, count=count, rng=rng, workers=workers)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class DistributionFits(Batch):
+class DistributionFits(BatchOfFits):
     """A family fitted to many series: ``fits["scale"]`` is an array of one parameter, ``fits.one(which)`` a `DistributionFit`.
 
     ``fits.one`` takes a key or, where none is equal, an index. ``fits[key]`` is that fit, too, where the key is neither a number
@@ -386,6 +389,7 @@ class DistributionFits(Batch):
     partial: bool = False
     n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
+    _refused: Refusals | None = None  # of series whose values are not admitted
 
     @functools.cached_property
     def keys(self) -> Keys | None:  # type: ignore[override]
@@ -461,18 +465,31 @@ class DistributionFits(Batch):
                 if limit or remark:
                     text = _in_words(Status.LIMIT if limit else Status.OK, remark, limit)
                     said = np.where((limits == limit) & (remarks == remark), text, said)
+        if self._refused is not None:
+            words = said.ravel().tolist()
+            for i in self._refused.which.tolist():
+                words[i] = self._refused.words(i) or words[i]
+            said = np.array(words).reshape(said.shape)
         return said
 
     def message(self, index: Any) -> str:
         """How the fit of one series ended, in words, by its index (or key)."""
-        i = self._at(self._place(index))
+        return self._words(self._place(index))
+
+    def _words(self, place):
+        """How a fit ended, by its position."""
+        i = self._at(place)
+        if self._refused is not None and _REFUSED[self.status[i]]:
+            words = self._refused.words(place)
+            if words:
+                return words
         return _in_words(self.status[i], self.remarks[i], self.limit[i])
 
     @functools.cached_property
     def remarks(self) -> NDArray[np.str_]:
         """What is to be known of fits that converged, "" where there is nothing; see `DistributionFit.remark`."""
-        se, likelihood = self.se, self.cls._likelihood
-        settles = likelihood is not None and likelihood.settles
+        se, likelihood, places = self.se, self.cls._likelihood, (math.nan, math.nan)
+        settles = likelihood is not None and (likelihood.settles or (self.partial and bool(likelihood.settled(places))))
         found: Any = np.where(np.isnan(se).any(axis=-1), "at a value" if settles else "not definite", "")
         if self.family == "variance_gamma":  # fixed parameters have the error 0
             lam, mu = self.names.index("lam"), self.names.index("mu")
@@ -539,6 +556,24 @@ class DistributionFits(Batch):
             index[which == place] = i
         return ByItem([made, *others], index)
 
+    def _parts(self):
+        """Those at no limit, then those at each limit in the parameters of the limit."""
+        n, p = self.status.size, len(self.names)
+        good, limits = np.ravel(self.converged), None if self._limits is None else self._limits.reshaped((n,))
+        which = np.full(n, -1) if limits is None else limits.which
+        for place in np.unique(which[good]).tolist():
+            use = np.flatnonzero(good & (which == place))
+            params, covariance = self.params.reshape(n, p)[use], self.covariance.reshape(n, p, p)[use]
+            cls, names, make = self.cls, self.names, functools.partial(distribution_of, self.cls)
+            if place >= 0:
+                known = dict(zip(self.names, params[0].tolist(), strict=True))  # ends of the support, which all share
+                cls = CLASSES[self.cls._contains[place].family]
+                names, width = cls.names, len(cls.names)
+                params, covariance = limits.params[use, :width], limits.covariance[use, :width, :width]
+                make = functools.partial(_of_limit, self.cls, place, known)
+            named = (dict(zip(names, a.T, strict=True)) for a in (params, standard_errors(covariance)))
+            yield Around(use, make, cls.in_domain, cls._positive, *named, covariance)
+
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
         missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
@@ -572,9 +607,10 @@ class DistributionFits(Batch):
             For a level out of range.
         """
         columns = {name: values.ravel() for name, values in self._columns().items()}
+        columns |= {"n_missing": self.n_missing.ravel()} if self.n_missing.any() else {}
         known = {name: (columns[name], columns[f"se_{name}"]) for name in self.names}
         known |= {f"limit_{name}": (columns[f"limit_{name}"], columns[f"limit_se_{name}"]) for name in self.limit_params}
-        return self._table(columns, known, level)
+        return self._table(columns, functools.partial(with_intervals, known=known, level=level))
 
     def _columns(self, *more):
         """What tables have of each series, by name; `more` are named after the log-likelihood."""
@@ -587,7 +623,6 @@ class DistributionFits(Batch):
         columns |= {name: getattr(self, name) for name in ("converged", "status")}
         columns |= {"remark": self.remarks, "limit": self.limit}
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
-        columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
         return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
 
     def to_xarray(self) -> Any:
@@ -596,10 +631,10 @@ class DistributionFits(Batch):
         Returns
         -------
         xarray.Dataset
-            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_obs", "zeros", "converged", "status", "remark"
-            and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables, with the labels of
-            the data where these came in an array of xarray; else the dimensions are
-            "series", with the keys of the series, or "series_0", "series_1", ... The attribute "family" has the family.
+            The parameters, ``"se_"`` with their names, "loglik", "aic", "bic", "n_values", "n_obs", "zeros", "converged",
+            "status", "remark" and "limit" (with ``"limit_"`` and ``"limit_se_"`` columns, where there are limits) as variables,
+            with the labels of the data where these came in an array of xarray; else the dimensions are "series", with the keys
+            of the series, or "series_0", "series_1", ... The attribute "family" has the family.
         """
         import xarray
 
@@ -615,6 +650,7 @@ class DistributionFits(Batch):
         return np.unravel_index(place, self.status.shape) if self.status.ndim != 1 else place
 
     def _item(self, i: int) -> DistributionFit:
+        words = self._words(i)
         i = self._at(i)
         params, se = (dict(zip(self.names, map(float, a[i]), strict=True)) for a in (self.params, self.se))
         loglik, aic, bic, n_obs, zeros = (float(a[i]) for a in (self.loglik, self.aic, self.bic, self.n_obs, self.zeros))
@@ -632,13 +668,18 @@ class DistributionFits(Batch):
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
-            message=_in_words(status, remark, limit),
+            message=words,
             partial=self.partial,
             remark=remark,
             n_free=int(self.n_free[i]),
             n_missing=int(np.broadcast_to(self.n_missing, self.loglik.shape)[i]),
             **own,
         )
+
+
+def _of_limit(cls, place, known, params):
+    """Distributions at a limit of a class from parameters of the limit's family by name."""
+    return limit_distribution(cls, place, np.stack([*params.values()], axis=-1), known)
 
 
 class _Series(NamedTuple):
@@ -716,10 +757,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
     elif not (hasattr(data, "columns") and axis is not None and not hasattr(data, "ngroups")):
         data, keys = labelled_sets(data, by, dim, name)
     if keys is not None or is_ragged(data):
-        parts = [doubles(a, f"series {i}", family) for i, a in enumerate(data)]
-        wrong = [a.shape for a in parts if a.ndim != 1]
-        if wrong:
-            raise ValueError(f"a series has shape {wrong[0]}; in a list or dict each must be one-dimensional")
+        parts = [series(a, f"series {i}", family=family).astype(np.float64, copy=False) for i, a in enumerate(data)]
         if weights is not None:
             raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
         off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)
@@ -994,6 +1032,11 @@ class _Plan(NamedTuple):
         return int(np.isnan(self.values[: len(self.layout)]).sum())
 
     @property
+    def settled(self):
+        """Which of location and scale of the likelihood's kernel are at values of exact data."""
+        return self.cls._likelihood.settled(self.values[-4:-2]) if self.by_likelihood else ()
+
+    @property
     def model(self):
         """What has the kernel and its cost."""
         return self.cls._likelihood if self.by_likelihood else self.cls._equations
@@ -1002,6 +1045,12 @@ class _Plan(NamedTuple):
     def is_cut(self):
         """Whether the values are those within a truncation."""
         return self.by_likelihood and bool(np.isfinite(self.values[-2:]).any())
+
+    @property
+    def admitted(self):
+        """The values that it takes."""
+        fixed = dict(zip(self.layout, self.values.tolist(), strict=False))
+        return self.cls._admitted(fixed, *([tuple(self.values[-2:])] if self.by_likelihood else []))
 
     @property
     def known(self):
@@ -1074,17 +1123,18 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
             raise ValueError(f"fixed {name!r}: fits of {family} to such data take {', '.join(layout[1:])}")
         values[layout.index(name)] = value
     values[-2:] = cut or (-math.inf, math.inf)
-    settled = likelihood.settled(values[len(layout) - 2 : len(layout)])
+    plan = _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
+    settled = plan.settled
     power = settled == ("scale",) and dict(zip(layout, values.tolist(), strict=False)).get("b") == 1.0
     if likelihood.bounded and np.isnan(values[-4:-2]).any() and not power:
         ends = "give them numbers, as fixed={'loc': 0, 'scale': 1}"
         raise ValueError(f"loc and scale of {family} are the ends of its support: {ends}")
-    if settled and (intervals or cut is not None):
+    if settled and cut is not None:
         raise ValueError(
-            f"{' and '.join(settled)} of {family} are at values of the sample; to censored or truncated data fit it with "
+            f"{' and '.join(settled)} of {family} are at values of the sample; to truncated data fit it with "
             f"fixed={{{settled[0]!r}: ...}}"
             if settled == ("loc",)
-            else f"{family} is fitted to exact values without truncation"
+            else f"{family} is fitted without truncation"
         )
     if own is not None and own.fixable is not None and math.isnan(values[-4]):
         raise ValueError(
@@ -1093,7 +1143,7 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
         )
     if likelihood.tied and math.isnan(values[-4]):
         raise ValueError(f"the likelihood of {family} has no maximum by loc and scale together: give loc a number in fixed=")
-    return _Plan(cls, own.names if plain else cls.names, layout, values, True, intervals)
+    return plan
 
 
 def _slabs(s, limit, first=None):
@@ -1213,6 +1263,8 @@ def _in_kernel(plan, share, device, workers, s, start=None):
 
     `start` has parameters of the kernel by name, from which its climbs begin.
     """
+    if plan.intervals and plan.settled:
+        return at_places(plan, s, share, lambda inner, part: _in_kernel(inner, False, device, workers, part))
     n, model = s.off.size - 1, plan.model
     width = len(plan.layout) if plan.by_likelihood else plan.values.size
     params, info = np.full((n, width), math.nan), np.empty((n, width * (width + 1) // 2))
@@ -1272,11 +1324,10 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
     counts = mass if s.w is None else _per_series(~_missing(s) & (s.w > 0.0) & ~(share & (s.x == 0.0)), s)
     counts = counts.astype(np.int64)
     flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
-    _tell(status)
     if s.w is not None and mass.size:
         i = int(np.argmin(mass / np.maximum(counts, 1)))
         warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
-    return DistributionFits(
+    found = DistributionFits(
         plan.cls,
         plan.names,
         params.reshape(*s.shape, p),
@@ -1291,7 +1342,19 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
         partial=plan.intervals or plan.is_cut,
         n_missing=missing.reshape(s.shape),
+        _refused=_refused(s, plan, share, status),
     )
+    _tell(found)
+    return found
+
+
+def _refused(s, plan, share, status):
+    """Which condition values do not meet, of the series that are refused for it."""
+    which = np.flatnonzero(np.isin(status, (Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)))
+    if not which.size or is_lazy(s.x):
+        return None
+    left_out = lambda at: (share & (s.x[at] == 0.0)) | (s.w is not None and s.w[at] == 0.0)  # noqa: E731
+    return refusals(plan.admitted, which, s.x, s.off, s.hi, left_out)
 
 
 def _by_method(method, series, plan, given, device, workers, shown=None):
@@ -1308,7 +1371,7 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
             f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, event, entry, "
             "truncated and zeros"
         )
-    return _of_moments(method, series, plan.cls)
+    return _of_moments(method, series, plan)
 
 
 def _inflated(s, plan, device, workers):
@@ -1395,8 +1458,9 @@ def _moments_rule(method, cls):
     return rule
 
 
-def _of_moments(method, s, cls):
+def _of_moments(method, s, plan):
     """Fits by moments."""
+    cls = plan.cls
     rule = _moments_rule(method, cls)
     if rule is None:
         names = ", ".join(name for name, c in CLASSES.items() if _moments_rule(method, c) is not None)
@@ -1430,8 +1494,9 @@ def _of_moments(method, s, cls):
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
     more = dict(labels=s.labels, method=method, n_missing=(np.diff(s.off) - counts).reshape(shape))
+    more["_refused"] = _refused(s, plan, False, status)
     found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), **more)
-    _tell(found.status, found.messages)
+    _tell(found)
     return found
 
 
@@ -1500,7 +1565,7 @@ def fit(
     fixed : dict, optional
         Values of parameters that are not estimated, by name; None frees one that is known otherwise, such as the loc of a gamma
         distribution. With loc among them, and for the families from "gev" on, `params` has all parameters of the class. The
-        distribution is ``found.distribution``. The n of "binomial" may be an array, trials of each value: p is then all successes
+        distribution is ``found.distribution``. The n of "binomial" may be an array, their trials: p is then all successes
         over all trials, `params` are those of one trial, n = 1, and trials are the observations of `n_obs`.
     zeros : {None, "share", "inflated"}
         "share" sets zeros apart and fits the other values. "inflated", for counts, fits a probability of zeros, `zeros` of the
@@ -1515,9 +1580,9 @@ def fit(
         Whether the event was seen at x, of the shape of x: True or 1 for a life of length x, False or 0 for one that had not
         ended then (censored at x); NaN is missing. In the place of `censored`.
     entry : array_like, optional
-        Left truncation of each value, as of units that came under observation at the age entry[i], and are in the data only
-        because they lived longer: its likelihood is divided by P(X > entry[i]). One number, or an array of the shape of x;
-        -inf, or 0 for lives, for a unit that was seen from its start on. Below x, and below the upper end of an interval.
+        From where on each value is seen (left truncation), as of units that came under observation at the age entry[i], and are
+        in the data only because they lived longer: the likelihood is divided by P(X > entry[i]). One number, or an array of the
+        shape of x; -inf, or 0 for lives, for a unit that was seen from its start on. Below x, and the upper end of an interval.
     truncated : (float, float), optional
         Ends between which values are seen at all, of all of them alike: the density is divided by the probability between them.
         None or an infinite number for no end. Values at the ends are inside.
@@ -1626,11 +1691,16 @@ def _fit_known(method, known, cls, given, device, workers, shown=None):
     plan = _plan(cls, fixed, series.hi is not None, cut)
     if known.trials is not None:
         if method != "ml" or zeros is not None or cut is not None:
-            raise ValueError("trials n of each value go with weights alone; leave out method=, zeros= and truncated=")
+            raise ValueError("an array of trials n goes with weights alone; leave out method=, zeros= and truncated=")
         return _of_trials(series, known.trials, plan, device, workers)
     if known.entry is not None:
         if zeros is not None:
             raise ValueError("entry= takes lives above the entry, of which none is a zero to be set apart; leave out zeros=")
+        if plan.settled:
+            raise ValueError(
+                f"{' and '.join(plan.settled)} of {cls.family} are at values of the sample, which entry= does not go with; give "
+                f"numbers in fixed={{{plan.settled[0]!r}: ...}}"
+            )
         series = _with_entries(series, known.entry, cls.is_discrete)
     return _by_method(method, series, plan, given, device, workers, shown)
 
@@ -1751,6 +1821,8 @@ class _WeightedFits:
         Those of them that are an end of the support, where the likelihood jumps.
     lower, upper : float
         Ends of the support, as far as no free parameter moves them.
+    admitted : Admitted
+        The values that the fits take.
     """
 
     def __init__(self, family, fixed):
@@ -1770,6 +1842,7 @@ class _WeightedFits:
             self.positive = tuple(name in self.cls._positive for name in self.free)
             if self._plan.by_likelihood and likelihood.settles:
                 self.settled = likelihood.settled(self._plan.values[-4:-2])
+        self.admitted = self.cls._admitted(self.fixed) if self._plan is None else self._plan.admitted
 
     def __call__(self, x, weights, workers):
         """Parameters by name for every row of `weights` (S, n), and whether they are there."""
@@ -1797,20 +1870,21 @@ Distribution.fit = classmethod(hands_on(fit_many)(Distribution.fit.__func__))  #
 Distribution._weighted_fits = _WeightedFits
 
 
-def _tell(status, messages=None):
+def _tell(found):
     """Warn of fits without a maximum; in a batch, series without a value are no failures."""
-    failed = ~_CONVERGED[np.asarray(status)]
-    if not (failed & (status == Status.NONE_LEFT)).all():
-        failed &= status != Status.NONE_LEFT
-    _warn_of(failed, _MEANINGS[np.asarray(status)] if messages is None else messages)
+    failed = ~found.converged
+    if not (failed & (found.status == Status.NONE_LEFT)).all():
+        failed &= found.status != Status.NONE_LEFT
+    _warn_of(failed, found.message)
 
 
-def _warn_of(failed, messages):
-    """Warn of fits that failed, with the reason of the first."""
+def _warn_of(failed, message):
+    """Warn of fits that failed, with the reason of the first, which `message` says by its index."""
     if failed.any():
         count = "the fit ended" if failed.size == 1 else f"{failed.sum()} of {failed.size} fits ended"
         first = ", the first" if failed.size > 1 else ""
-        warn(f"{count} without a maximum{first}: {messages[failed].flat[0]}", ConvergenceWarning)
+        index = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(failed)))
+        warn(f"{count} without a maximum{first}: {message(index if failed.ndim else ())}", ConvergenceWarning)
 
 
 def _stable(cls, x, *, axis=None, dim=None, **options):
@@ -1821,7 +1895,7 @@ def _stable(cls, x, *, axis=None, dim=None, **options):
     if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
-    _warn_of(~np.asarray(found.converged), np.asarray(found.message))
+    _warn_of(~np.asarray(found.converged), np.asarray(found.message).__getitem__)
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import refuse_mask
 from numbastats._core.elementwise import any_lazy, by_labels, in_blocks
+from numbastats._core.errors import no_argument
 from numbastats._core.kinds import device_kind, first_array, has_labels, in_kind_of, to_host
 from numbastats._core.options import Device
 from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
@@ -104,6 +105,8 @@ class Family:
         """All parameters by position."""
         if _are_numbers(params) and len(params) == len(self.names) and not named:
             return params
+        if unknown := [name for name in named if name not in self.names]:
+            raise no_argument(self.name, unknown[0], (*self.names, "x", "size", "rng", "out", "dtype", "device", "workers"))
         try:
             found = self._signature.bind(*params, **named)
         except TypeError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -20,7 +21,7 @@ from numbastats._core.groups import labelled_sets
 from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
-from numbastats._core.results import Result, Table, half_width
+from numbastats._core.results import Around, Batch, BatchOfFits, Result, Table, half_width
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
 from numbastats.distributions.fitting import (
@@ -37,11 +38,23 @@ from numbastats.distributions.fitting import (
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
 
-__all__ = ["Comparison", "Comparisons", "Estimate", "GoodnessOfFit", "compare", "compare_many", "goodness"]
+__all__ = [
+    "Comparison",
+    "Comparisons",
+    "Estimate",
+    "Estimates",
+    "GoodnessOfFit",
+    "GoodnessOfFits",
+    "compare",
+    "compare_many",
+    "goodness",
+    "goodness_many",
+]
 
 Statistic = Literal["ad", "ks", "cvm"]
 Kinds = Literal["continuous", "counts", "all"]
 _VALUES = 1 << 22  # simulated at a time
+_FITS = 1 << 16  # whose derivatives are computed at a time
 _STEP = 0.05  # of derivatives, in standard errors
 _FARTHEST = 100.0  # standard errors within which a profile is followed
 
@@ -87,60 +100,170 @@ class Estimate(Result):
         return Table({name: np.array([getattr(self, name)]) for name in ("value", "se", "lower", "upper")}, level=self.level)
 
 
-class _Chart(NamedTuple):
-    """Coordinates around a fit: its parameters, positive ones by their logarithms, in which the covariance is the unit matrix."""
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Estimates(Batch):
+    """A number that follows from each of many fits, with its standard error and a confidence interval; it prints as a table.
 
-    make: Callable[..., Distribution]  # of parameters by name
-    params: dict[str, float]
+    Attributes
+    ----------
+    value, se, lower, upper : array of the shape of the batch
+        NaN where a fit did not converge, and but for `value` where it has no standard errors or the function no derivatives.
+    level : float
+        Of confidence.
+    method : str
+        "delta" or "bootstrap".
+    status : array of int
+        How the fits ended, numbers of `numbastats.Status`.
+    messages : array of str
+        "ok", or what the numbers lack.
+    keys : tuple or None
+        Of the data sets.
+
+    Notes
+    -----
+    ``found["se"]`` is an array, ``found[key]``, ``found.one(which)`` and ``found.at(i)`` are an `Estimate`, as iteration gives
+    all and ``found.items()`` pairs (key, estimate).
+    """
+
+    value: NDArray[np.float64]
+    se: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    level: float
+    method: str
+    status: NDArray[np.int64]
+    messages: NDArray[np.str_]
+    keys: Any = None
+
+    def __len__(self) -> int:
+        return self.value.size
+
+    @property
+    def _shape(self):
+        return self.value.shape
+
+    @property
+    def _names(self):
+        return "value", "se", "lower", "upper"
+
+    def _named(self, name):
+        return getattr(self, name)
+
+    def _item(self, i):
+        numbers = (float(getattr(self, name).flat[i]) for name in self._names)
+        return Estimate(*numbers, self.level, self.method, None, str(self.messages.flat[i]))
+
+    def _headline(self) -> str:
+        found = f"{int(np.isfinite(self.se).sum())} of {len(self)} with a standard error"
+        return f"method {self.method!r}, level {self.level:g}, {found}"
+
+    def summary(self) -> Table:
+        """A row for each data set, in the order of the flattened batch.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "key" (where the data sets have keys; of grouped data their columns or dimensions), "value",
+            "se", "lower", "upper", "status" and "message".
+        """
+        columns = {name: self._named(name).ravel() for name in self._names}
+        return self._table(
+            columns | {"status": self.status.ravel(), "message": self.messages.ravel()},
+            functools.partial(Table, level=self.level),
+        )
+
+
+class _Chart(NamedTuple):
+    """Coordinates around n fits: their parameters, positive ones by their logarithms, in which covariances are unit matrices."""
+
+    make: Callable[..., Distribution]  # of arrays of parameters by name, n or a multiple
+    allowed: Callable[..., Any]  # which parameters by name are in the domain
+    together: bool  # whether `make` takes arrays
+    params: dict[str, NDArray[np.float64]]  # (n,)
     free: list[int]  # places of the parameters that were estimated
     logs: NDArray[np.bool_]  # which of these are positive
-    centre: NDArray[np.float64]
-    root: NDArray[np.float64]
+    centre: NDArray[np.float64]  # (n, q)
+    root: NDArray[np.float64]  # (n, q, q), NaN of fits without standard errors
 
     def at(self, u):
-        """Parameters by name at coordinates of shape (B, p)."""
-        moved = self.centre + u @ self.root.T
-        moved = np.where(self.logs, np.exp(moved), moved)
-        names = list(self.params)
-        return {n: np.full(len(u), v) for n, v in self.params.items()} | {names[j]: moved[:, i] for i, j in enumerate(self.free)}
+        """Parameters by name, one set of n after another, at coordinates of shape (B, q); NaN outside of the domain."""
+        moved = self.centre + (self.root @ u[:, None, :, None])[..., 0]
+        with np.errstate(over="ignore"):
+            moved = np.where(self.logs, np.exp(moved), moved)
+        params = {name: np.broadcast_to(v, moved.shape[:2]) for name, v in self.params.items()}
+        params |= {name: moved[..., i] for i, name in enumerate(np.array([*params])[self.free].tolist())}
+        inside = self.allowed(params) & np.isfinite(moved).all(axis=-1)
+        return {name: np.where(inside, v, math.nan).ravel() for name, v in params.items()}
 
-    def of(self, function):
-        """A function of distributions, or a parameter, as a function of coordinates of shape (B, p)."""
+    def of(self, function, careful=False):
+        """A function of distributions, or a parameter, at coordinates of shape (B, q): values (B,), of n fits (B n,)."""
         if isinstance(function, str):
             return lambda u: self.at(u)[function]
+        return lambda u: self.values(function, self.at(u), careful)
 
-        def values(u):
-            params = self.at(u)
-            one = lambda i: self.make({name: float(v[i]) for name, v in params.items()})  # noqa: E731
-            return _values(function, self.make(params), one)
+    def values(self, function, params, careful=False):
+        """A function of the distributions of parameters by name."""
+        batch = self.make(params) if self.together else len(next(iter(params.values())))
+        return _values(function, batch, lambda i: self.one(params, i), careful)
 
-        return values
+    def one(self, params, i):
+        """One of the distributions."""
+        return self.make({name: float(v[i]) for name, v in params.items()})
+
+
+def _charted(part):
+    """Coordinates around fits with the same free parameters, an `Around`."""
+    names = list(part.params)
+    free = [j for j, name in enumerate(names) if not (part.se[name] == 0.0).all()]  # 0: the parameter was fixed
+    covariance = part.covariance[:, free][:, :, free]
+    values = np.stack([part.params[names[j]] for j in free], axis=-1) if free else np.empty((len(covariance), 0))
+    logs = np.array([names[j] in part.positive for j in free], bool)
+    slope = np.where(logs, values, 1.0)
+    with np.errstate(all="ignore"):
+        scaled = covariance / (slope[:, :, None] * slope[:, None, :])
+        centre = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
+    known = np.isfinite(scaled).all(axis=(1, 2)) & np.isfinite(values).all(axis=1)
+    root = np.full(scaled.shape, math.nan)
+    try:
+        root[known] = unit_moves(scaled[known])
+    except np.linalg.LinAlgError:  # of one of them
+        for i in np.flatnonzero(known):
+            with contextlib.suppress(np.linalg.LinAlgError):
+                root[i] = unit_moves(scaled[i])
+    return _Chart(part.make, part.allowed, part.together, part.params, free, logs, centre, root)
 
 
 def _chart(found, method):
     """Coordinates around a fit; ValueError where it has no standard errors."""
     place, full = found._limit or (None, found.covariance)
     params, se = (found.params, found.se) if place is None else (found.limit_params, found.limit_se)  # at a limit, its own
-    names, cls = list(params), found.cls if place is None else class_of(found.limit)
-    free = [j for j, name in enumerate(names) if se[name] != 0.0]  # 0: the parameter was fixed
-    if not free:
+    params, se = ({name: np.array([v]) for name, v in of.items()} for of in (params, se))
+    cls = found.cls if place is None else class_of(found.limit)
+    chart = _charted(Around(np.zeros(1, int), found._made, cls.in_domain, cls._positive, params, se, np.asarray(full)[None]))
+    if not chart.free:
         raise ValueError("every parameter of the fit was fixed: nothing has an error")
-    covariance = np.asarray(full)[np.ix_(free, free)]
-    values = np.array([params[names[j]] for j in free])
-    if not (np.isfinite(covariance).all() and np.isfinite(values).all()):
+    if np.isnan(chart.root).any():
         raise ValueError(f"method={method!r} needs standard errors, which the fit has not: {found.message}; use 'bootstrap'")
-    logs = np.array([names[j] in cls._positive for j in free], bool)
-    slope = np.where(logs, values, 1.0)
-    root = unit_moves(covariance / np.outer(slope, slope))
-    centre = np.where(logs, np.log(np.where(logs, values, 1.0)), values)
-    return _Chart(found._made, params, free, logs, centre, root)
+    return chart
 
 
 def _gradient(function, u):
-    """Derivatives at coordinates u by central differences of fourth order; `function` is of arrays of shape (B, p)."""
-    steps = np.eye(u.size) * _STEP
-    near, far = (function(np.concatenate([u + k * steps, u - k * steps])).reshape(2, -1) for k in (1.0, 2.0))
-    return (8.0 * (near[0] - near[1]) - (far[0] - far[1])) / (12.0 * _STEP)
+    """Derivatives at coordinates u by central differences of fourth order; `function` is of arrays of shape (B, q).
+
+    Of shape (q,), for a function with n values for each row of coordinates (q, n). Where the function ends within a step, as a
+    moment where it no longer exists, the steps are smaller ones.
+    """
+    slopes = np.full((u.size, 1), math.nan)
+    for step in (_STEP, _STEP / 16.0, _STEP / 256.0):
+        steps = np.eye(u.size) * step
+        moves = np.concatenate([u + k * steps for k in (1.0, -1.0, 2.0, -2.0)])
+        with np.errstate(invalid="ignore"):
+            near, below, far, farther = function(moves).reshape(4, u.size, -1)
+            found = (8.0 * (near - below) - (far - farther)) / (12.0 * step)
+        slopes = np.where(np.isfinite(slopes).all(axis=0), slopes, found)
+        if np.isfinite(slopes).all():
+            break
+    return slopes[:, 0] if slopes.shape[1] == 1 else slopes
 
 
 def _number(function, distribution):
@@ -161,13 +284,24 @@ def _at_estimate(found, function):
     return _number(function, found.distribution)
 
 
-def _values(function, batch, one_of):
-    """The function of each of B distributions: in one call where it takes a batch, else in B calls of `one_of(i)`."""
-    (count,) = batch.batch_shape
-    one = lambda i: _number(function, one_of(i))  # noqa: E731
+def _values(function, batch, one_of, careful=False):
+    """The function of each of B distributions: in one call where it takes a batch, else in B calls of `one_of(i)`.
+
+    The batch may be B alone. `careful`: NaN for distributions that the function raises a ValueError for.
+    """
+    count = batch if isinstance(batch, int) else batch.batch_shape[0]
+
+    def one(i):
+        try:
+            return _number(function, one_of(i))
+        except (ValueError, ArithmeticError):
+            if careful:
+                return math.nan
+            raise
+
     first = one(0)
     try:
-        values = np.asarray(function(batch))
+        values = np.empty(0) if batch is count else np.asarray(function(batch))
     except (TypeError, ValueError):  # of a function for single distributions, such as float(d.mean())
         values = np.empty(0)
     if values.shape == (count,) and np.isclose(values[0], first, rtol=1e-9, atol=0.0, equal_nan=True):
@@ -236,9 +370,13 @@ def _bootstrap(found, function, level, count, rng, workers):
     if used.size < 2:
         raise ValueError(f"the bootstrap has no interval: {message}")
     with np.errstate(invalid="ignore"):  # of infinite values, which have no standard deviation
-        lower, upper = np.quantile(used, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        places = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
+        between = np.quantile(used, places)
+        lower, upper = np.where(np.isnan(between), np.quantile(used, places, method="higher"), between)  # of two infinite ones
         se = float(used.std(ddof=1))
-    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message)
+    if infinite := int(np.isinf(used).sum()):
+        message = f"{message}; the function is infinite in {infinite} of {count} samples, which leaves no standard error"
+    return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message.removeprefix("ok; "))
 
 
 def _profile(found, function, level, x):
@@ -278,6 +416,9 @@ def _profile(found, function, level, x):
         }
         for sign, side in ((-1.0, "lower"), (1.0, "upper")):
             u, reach, crossed = 0.8 * sign * limit * slope / size, 1.25 * limit, False
+            if math.isinf(there := float(of(u[None])[0])) and room["fun"](u) > 0.0:  # as a mean that likely parameters have not
+                ends.append(there)
+                continue
             while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
                 answer = minimize(
                     lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
@@ -321,6 +462,15 @@ def _row(found, name, level, method):
     return row, own
 
 
+def _check_estimate(function, level):
+    """The level."""
+    if not (isinstance(function, str) or callable(function)):
+        raise TypeError(
+            f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01), or a parameter's name"
+        )
+    return checked_level(level)
+
+
 def estimated(
     found: DistributionFit,
     function: Callable[[Any], Any] | str,
@@ -334,11 +484,7 @@ def estimated(
 ) -> Estimate:
     """`DistributionFit.estimate`."""
     choice("method", method, ("delta", "bootstrap", "profile"))
-    level = checked_level(level)
-    if not (isinstance(function, str) or callable(function)):
-        raise TypeError(
-            f"function is {function!r}; pass a function of a distribution, as lambda d: d.ppf(0.01), or a parameter's name"
-        )
+    level = _check_estimate(function, level)
     if not found.converged:
         raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
     if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
@@ -361,6 +507,87 @@ def estimated(
 
 
 DistributionFit._estimated = staticmethod(estimated)
+
+
+def _deltas(batch, function):
+    """Values and standard errors of all fits, and why there are none."""
+    value, se = np.full(len(batch), math.nan), np.full(len(batch), math.nan)
+    said = np.array(np.ravel(batch.messages), dtype=object)
+    for part in batch._parts():
+        errors = np.stack([*part.se.values()], axis=-1)
+        for pattern in np.unique(errors == 0.0, axis=0):  # fixed parameters
+            alike = np.flatnonzero(((errors == 0.0) == pattern).all(axis=1))
+            for lo in range(0, alike.size, _FITS):
+                _delta_of_part(function, part.some(alike[lo : lo + _FITS]), value, se, said, batch._no_errors)
+    return value, se, said
+
+
+def _delta_of_part(function, part, value, se, said, no_errors):
+    """Write values, standard errors and what is said of them of fits with the same free parameters."""
+    chart, at = _charted(part), part.places
+    found, free = chart.values(function, part.params, careful=True), len(chart.free)
+    error = np.full(found.size, math.nan)
+    if free:
+        slopes = _gradient(chart.of(function, careful=True), np.zeros(free)).reshape(free, -1)
+        error = np.sqrt(np.square(slopes).sum(axis=0))
+    flat = (error == 0.0) & getattr(chart.one(part.params, 0), "is_discrete", False)
+    reasons = {
+        "the function is NaN, or refuses the distribution": np.isnan(found),
+        "every parameter was fixed: nothing has an error": np.full(found.size, not free),
+        no_errors: np.isnan(chart.root).any(axis=(1, 2)),
+        "the function is constant around the estimate, as quantiles of counts": flat,
+        "the function has no finite derivatives": ~np.isfinite(error),
+    }
+    words = np.select([*reasons.values()], np.array([*reasons], dtype=object), "ok")
+    said[at] = words
+    value[at], se[at] = found, np.where(words == "ok", error, math.nan)
+
+
+def _bootstraps(batch, function, level, count, rng, workers):
+    """The same and the ends of intervals by a bootstrap of each fit."""
+    if not isinstance(batch, DistributionFits):
+        raise ValueError('method="bootstrap" is of fits of distributions; use "delta"')
+    _check_count(count)
+    key, numbers = normalise_rng(rng), np.full((4, len(batch)), math.nan)
+    said = np.array(np.ravel(batch.messages), dtype=object)
+    for i in np.flatnonzero(np.ravel(batch.converged)).tolist():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the messages say it
+                one = batch.at(i).estimate(
+                    *(function, "bootstrap"), level=level, count=count, rng=np.random.default_rng([int(key), i]), workers=workers
+                )
+            numbers[:, i], said[i] = (one.value, one.se, one.lower, one.upper), one.message
+        except (ValueError, ArithmeticError) as error:
+            said[i] = str(error)
+    return (*numbers, said)
+
+
+def estimates(
+    batch: Any, function: Callable[[Any], Any], method: str, *, level: float, count: int, rng: Any, workers: Any
+) -> Estimates:
+    """`BatchOfFits.estimate`."""
+    if method == "profile":
+        raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
+    choice("method", method, ("delta", "bootstrap"))
+    level = _check_estimate(function, level)
+    converged = np.ravel(batch.converged)
+    if method == "delta":
+        value, se, said = _deltas(batch, function)
+        width = half_width(level) * se
+        lower, upper = value - width, value + width
+        zeros = np.ravel(getattr(batch, "zeros", 0.0)) > 0.0
+        said = np.where(zeros & (said == "ok"), "ok, of the distribution without the share of zeros", said)
+    else:
+        value, se, lower, upper, said = _bootstraps(batch, function, level, count, rng, workers)
+    status = np.ravel(getattr(batch, "status", np.where(converged, Status.OK, Status.NO_CONVERGENCE)))
+    shape = batch._shape
+    value, se, lower, upper = (a.reshape(shape) for a in (value, se, lower, upper))
+    said = said.astype(np.str_).reshape(shape)
+    return Estimates(value, se, lower, upper, level, method, status.reshape(shape), said, batch.keys)
+
+
+BatchOfFits._estimates = staticmethod(estimates)
 
 # --- distances ---------------------------------------------------------------------------------------------------------
 
@@ -478,6 +705,46 @@ class Comparisons(Result):
         names = np.where(np.isfinite(criteria).any(axis=0), np.array([*self.fits])[np.argmin(criteria, axis=0)], "")
         return names if first.labels is None else first.labels.copy(data=names).rename("best")
 
+    @property
+    def keys(self) -> Any:
+        """Keys of the series, None where they have none."""
+        return next(iter(self.fits.values())).keys
+
+    def by_series(self) -> Table:
+        """A row for each series, in the order of the flattened batch: its best family, and by how much.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), "best", the
+            family, "aic" and "bic" of its fit, "next", the family that follows by the criterion, and the "difference" of its
+            criterion to the best, "status" of the best fit, "n_values" and "converged", the number of families whose fits did.
+            "" and NaN where no fit ended in a maximum, or no second one. `to_frame` of the table makes a data frame.
+
+        Examples
+        --------
+        >>> from numbastats import distributions as D
+        >>> x = {"a": D.Gamma(3.0).rvs(500, rng=1), "b": D.Normal(0.0).rvs(500, rng=3)}
+        >>> D.compare_many(x, ["normal", "gamma"]).by_series()["best"].tolist()
+        ['gamma', 'normal']
+        """
+        fits = [*self.fits.values()]
+        rows = np.arange(len(fits[0]))
+        criteria = self._criteria.reshape(len(fits), -1)
+        order = np.argsort(criteria, axis=0, kind="stable")
+        first, second = order[0], order[min(1, len(fits) - 1)]
+        there, follows = np.isfinite(criteria[first, rows]), np.isfinite(criteria[second, rows]) & (len(fits) > 1)
+        of = lambda name: np.stack([np.ravel(getattr(f, name)) for f in fits])  # noqa: E731
+        names = np.array([*self.fits])
+        columns: dict[str, Any] = {"best": np.where(there, names[first], "")}
+        columns |= {name: np.where(there, of(name)[first, rows], math.nan) for name in ("aic", "bic")}
+        columns["next"] = np.where(follows, names[second], "")
+        with np.errstate(invalid="ignore"):
+            away = criteria[second, rows] - criteria[first, rows]
+        columns["difference"] = np.where(follows, away, math.nan)
+        columns |= {name: of(name)[first, rows] for name in ("status", "n_values")}
+        return fits[0]._table(columns | {"converged": of("converged").sum(axis=0)})
+
     def _headline(self) -> str:
         out = [f"left out, as their support holds none of the series: {', '.join(self.left_out)}"] if self.left_out else []
         first, none = next(iter(self.fits.values())), int((np.asarray(self.best) == "").sum())
@@ -588,7 +855,8 @@ def compare_many(
     Returns
     -------
     Comparisons
-        ``best``, the array of names, and ``fits``, a `DistributionFits` for each family.
+        ``best``, the array of names, ``by_series()``, a table with a row for each series, and ``fits``, a `DistributionFits`
+        for each family.
 
     Raises
     ------
@@ -797,11 +1065,20 @@ def goodness(
     """
     choice("statistic", statistic, ("ad", "ks", "cvm"))
     _check_count(count)
-    x = one_series(x, "a loop over them", class_of(family))
+    if isinstance(x, DistributionFits):
+        raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
+    if isinstance(x, Mapping) or hasattr(x, "ngroups") or is_ragged(x) or (np.ndim(x) > 1 and np.shape(x)[-1] > 1):
+        raise ValueError("x are many series, or have several columns; goodness takes one series, goodness_many many")
+    x = one_series(x, "goodness_many(x, family, axis=...)", class_of(family))
     found = fit(x, family, fixed=fixed, nan_policy=nan_policy)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
-    observed = float(_distance(statistic, found.distribution, np.sort(x[~np.isnan(x)])))
+    return _tested(found, x, statistic, count, rng, workers)
+
+
+def _tested(found, values, statistic, count, rng, workers):
+    """The test of a fit to values."""
+    observed = float(_distance(statistic, found.distribution, np.sort(values[~np.isnan(values)])))
     parts, failed = [], 0
     for y, again in _resamples(found, count, rng, workers):
         parts.append(_distance(statistic, again._rows(0, len(y)), np.sort(y, axis=1)))
@@ -809,3 +1086,162 @@ def goodness(
     simulated = np.concatenate(parts)
     at_least = int(np.sum(~(simulated < observed)))
     return GoodnessOfFit(statistic, observed, (1 + at_least) / (1 + count), found, simulated, failed)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class GoodnessOfFits(Batch):
+    """Tests of goodness of fit of many series; it prints as a table.
+
+    Attributes
+    ----------
+    name : str
+        The statistic.
+    statistic, pvalue : array of the shape of the batch
+        As in `GoodnessOfFit`; NaN where there is no test.
+    failed : array of int
+        Simulated data sets whose fit did not converge.
+    messages : array of str
+        "ok", or why there is no test.
+    fits : DistributionFits
+        To the data.
+    simulated : array of shape (..., count)
+        Statistics of the simulated data sets.
+
+    Notes
+    -----
+    ``tests["pvalue"]`` is an array, ``tests[key]``, ``tests.one(which)`` and ``tests.at(i)`` are a `GoodnessOfFit`, as iteration
+    gives all and ``tests.items()`` pairs (key, test). Where the family is true for all series, one in twenty has p < 0.05.
+    """
+
+    name: str
+    statistic: NDArray[np.float64]
+    pvalue: NDArray[np.float64]
+    failed: NDArray[np.int64]
+    messages: NDArray[np.str_]
+    fits: DistributionFits
+    simulated: NDArray[np.float64]
+
+    @property
+    def keys(self) -> Any:  # type: ignore[override]
+        """Keys of the series, None where they have none."""
+        return self.fits.keys
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    @property
+    def _shape(self):
+        return self.fits._shape
+
+    @property
+    def _names(self):
+        return "statistic", "pvalue"
+
+    def _named(self, name):
+        return getattr(self, name)
+
+    def _item(self, i):
+        numbers = float(self.statistic.flat[i]), float(self.pvalue.flat[i])
+        simulated = self.simulated.reshape(len(self), -1)[i]
+        return GoodnessOfFit(self.name, *numbers, self.fits.at(i), simulated, int(self.failed.flat[i]))
+
+    def _headline(self) -> str:
+        none = int(np.isnan(self.pvalue).sum())
+        without = f", {none} without a test" if none else ""
+        return (
+            f'family "{self.fits.family}", statistic {self.name!r}, {len(self)} series, {self.simulated.shape[-1]} simulated '
+            f"data sets for each, {int((self.pvalue < 0.05).sum())} with p < 0.05{without}"
+        )
+
+    def summary(self) -> Table:
+        """A row for each series, in the order of the flattened batch.
+
+        Returns
+        -------
+        Table
+            A dict of the columns "key" (where the series have keys; of grouped data their columns or dimensions), "statistic",
+            "pvalue", "failed", "n_values", "status" of the fit and "message".
+        """
+        columns = {name: getattr(self, name).ravel() for name in ("statistic", "pvalue", "failed")}
+        columns |= {name: getattr(self.fits, name).ravel() for name in ("n_values", "status")}
+        return self._table(columns | {"message": self.messages.ravel()})
+
+
+@names_ours
+def goodness_many(
+    data: Any,
+    family: Name | type[Distribution],
+    statistic: Statistic = "ad",
+    *,
+    axis: int | None = None,
+    by: str | Sequence[str] | None = None,
+    dim: str | None = None,
+    fixed: dict[str, float] | None = None,
+    count: int = 999,
+    rng: Any = None,
+    workers: Any = None,
+) -> GoodnessOfFits:
+    """Test for each of many series whether a family fits, with its parameters estimated from the same values.
+
+    Parameters
+    ----------
+    data, axis, by, dim
+        As in `fit_many`, in memory.
+    family, statistic, fixed, count
+        As in `goodness`.
+    rng
+        As in `goodness`. The draws for a series depend on it and on the place of the series alone.
+    workers : int or executor, optional
+        As in `fit_many`.
+
+    Returns
+    -------
+    GoodnessOfFits
+        Arrays ``statistic`` and ``pvalue`` of the shape of `data` without `axis`. A series whose fit did not converge has NaN,
+        and its reason in ``messages``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments that are not understood.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When fits to the data end in no maximum.
+
+    Notes
+    -----
+    A series takes as long as `goodness`, which fits `count` simulated series together.
+
+    Examples
+    --------
+    >>> from numbastats import distributions as D
+    >>> x = {"a": D.Gamma(2.0).rvs(200, rng=1), "b": D.Normal(9.0).rvs(200, rng=2)}
+    >>> tests = D.goodness_many(x, "normal", count=199, rng=3)
+    >>> tests["a"].pvalue, tests["b"].pvalue > 0.05
+    (0.005, True)
+    """
+    choice("statistic", statistic, ("ad", "ks", "cvm"))
+    _check_count(count)
+    if is_lazy(data):
+        raise TypeError("goodness_many takes arrays in memory: pass data.compute()")
+    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
+        data = list(data)
+    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers)
+    series = series_of(data, axis, None, 1, by, dim)
+    n, key = len(fits), normalise_rng(rng)
+    numbers, failed, simulated = np.full((2, n), math.nan), np.zeros(n, np.int64), np.full((n, count), math.nan)
+    said = np.array(np.ravel(fits.messages), dtype=object)
+    for i in np.flatnonzero(np.ravel(fits.converged)).tolist():
+        values = series.x[series.off[i] : series.off[i + 1]]
+        try:
+            one = _tested(fits.at(i), values, statistic, count, np.random.default_rng([int(key), i]), workers)
+        except (ValueError, ArithmeticError) as error:
+            said[i] = str(error)
+            continue
+        numbers[:, i], failed[i], simulated[i], said[i] = (one.statistic, one.pvalue), one.failed, one.simulated, "ok"
+    shape = fits._shape
+    distances, pvalues = (a.reshape(shape) for a in numbers)
+    said, simulated = said.astype(np.str_).reshape(shape), simulated.reshape(*shape, count)
+    return GoodnessOfFits(statistic, distances, pvalues, failed.reshape(shape), said, fits, simulated)

@@ -28,6 +28,7 @@ _FITTED = among(*FITTED, Status.POLE)
 _ABOVE = 1e-9  # of a log-likelihood, more than rounding
 _CLEAR = 1e-8  # by which a maximum is above a limit
 _SHORT = 1e-6  # by which a climb that ended on its way to a limit may be below or above it
+_TO_POLE = -2  # less the place of what is within, on the slope of a pole
 _SIZES = (10.0, 300.0)  # on the way to a limit, from which climbs begin
 
 
@@ -59,6 +60,7 @@ class _Inner(NamedTuple):
     """A contained family with the plan of its fit."""
 
     place: int
+    cls: type
     special: Contains
     plan: Any
     limit: bool
@@ -84,8 +86,8 @@ def _known(plan):
     known |= {n: v for n, v in zip(plan.names, plan.known.tolist(), strict=True) if n not in known}
     for name in plan.cls.names:  # of equations of its own, which know no location
         known.setdefault(name, 1.0 if name == "scale" else 0.0)
-    ends = dict(zip(("lower", "upper"), plan.values[-2:].tolist(), strict=True)) if plan.by_likelihood else {}
-    known |= {name: ends[name] for name in plan.cls._known if name in ends}
+    if plan.by_likelihood:  # ends of a truncation
+        known |= zip((name for name in plan.cls._known if name not in plan.layout), plan.values[-2:].tolist(), strict=False)
     return {name: value for name, value in known.items() if not math.isnan(value)}
 
 
@@ -108,8 +110,8 @@ def _inner_fixed(special, inner, known, settled):
 
 
 @functools.lru_cache(maxsize=1024)
-def _within(cls, known, intervals, cut, plan_of):
-    """The contained families of a fit, and the fit from given parameters."""
+def _within(cls, known, intervals, cut, plan_of, by_likelihood):
+    """The contained families of a fit; `by_likelihood`: whether the family's own is one by the likelihood."""
     found = []
     for place, special in enumerate(cls._contains):
         inner = CLASSES[special.family]
@@ -120,15 +122,31 @@ def _within(cls, known, intervals, cut, plan_of):
             if ends and not np.isfinite(ends).any():
                 ends = None
             try:
-                found.append(_Inner(place, special, plan_of(inner, given, intervals, ends), special.is_limit(inner.names)))
+                plan = plan_of(inner, given, intervals, ends)
+                if plan.by_likelihood and not by_likelihood:
+                    plan = _as_own(cls, special, inner, known, plan_of) or plan
+                found.append(_Inner(place, inner, special, plan, special.is_limit(inner.names)))
             except ValueError:  # these data determine no fit of it
                 continue
     return tuple(found)
 
 
+def _as_own(cls, special, inner, known, plan_of):
+    """The plan of a special case by the equations of the containing family, which are compiled already; None where it has none.
+
+    All parameters of the special case are parameters of the family by the same names, and the others are fixed.
+    """
+    alike = special.carried(inner.names) == {name: (name, 1.0) for name in inner.names}
+    if not alike or special.mirrored or special.is_limit(inner.names) or inner._contains:
+        return None
+    plan = plan_of(cls, dict(known) | special.constant(inner.names))
+    return None if plan.by_likelihood or not set(inner.names) <= set(plan.layout) else plan._replace(names=inner.names)
+
+
 def _inner_params(inner, params):
     """Parameters of a contained family by name, all of its class."""
-    return _known(inner.plan) | dict(zip(inner.plan.names, params.T, strict=True))
+    known = {name: value for name, value in _known(inner.plan).items() if name in inner.cls.names}
+    return known | dict(zip(inner.plan.names, params.T, strict=True))
 
 
 def covariance(info, fixed, workers):
@@ -152,8 +170,10 @@ def completed(plan, s, share, device, workers, run, plan_of):
     options = share, device, workers
     params, info, numbers, status = run(plan, *options, s)
     cls, n = plan.cls, status.size
-    cut = tuple(plan.values[-2:]) if plan.is_cut and "lower" not in cls._known else None  # else these are parameters
-    inners = _within(cls, tuple(_known(plan).items()), plan.intervals, cut, plan_of) if cls._contains else ()
+    own_ends = set(cls._known) - set(plan.layout)  # between which the distribution is truncated
+    cut = tuple(plan.values[-2:]) if plan.is_cut and not own_ends else None
+    known = tuple(_known(plan).items())
+    inners = _within(cls, known, plan.intervals, cut, plan_of, plan.by_likelihood) if cls._contains else ()
     width = max((len(CLASSES[special.family].names) for special in cls._contains), default=0)
     limits, best = Limits.none((n,), width), np.full(n, -math.inf)
     loglik, unit = numbers[:, k.LOGLIK], numbers[:, k.TOTAL]  # of the weights
@@ -164,26 +184,31 @@ def completed(plan, s, share, device, workers, run, plan_of):
     held = {} if again is None or again.by_likelihood else again.cls._equations.held or {}
 
     def climb(use, start, least):
-        """Climbs from given parameters, for series whose maximum is then above `least`."""
+        """Climbs from given parameters, for series whose maximum is then above `least`; which of them ended at a pole."""
         start = held | start
         if again is None or not len(use) or not set(again.layout) <= set(start):
-            return
+            return np.zeros(len(use), bool)
         new = run(again, *options, subset(s, use), {name: start[name] for name in again.layout})
         ll, old = _known_or_least(new[2][:, k.LOGLIK]), _known_or_least(loglik[use])
         open_ = (status[use] != Status.OK) & (status[use] != Status.POLE) & (again is plan) & (new[3] != Status.POLE)
         better = ((new[3] == Status.OK) | open_) & (ll > np.maximum(old, least) + _ABOVE * unit[use])
         for mine, other in zip((params, info, numbers, status), new, strict=True):
             mine[use[better]] = other[better]
+        return new[3] == Status.POLE
 
+    on_slope: dict[str, Any] = {}  # of a pole, by the family within
     for inner in inners:
         use = np.flatnonzero(fitted)
         if not use.size:
             break
         part = subset(s, use, inner.special.mirrored)
         p, i, num, st = run(inner.plan, *options, part)
-        rest = np.flatnonzero(np.isin(st, (Status.NO_CONVERGENCE, Status.BOUND)))
-        if rest.size and inner.plan.cls._contains:  # its own floors lead it to a maximum
+        rest = np.flatnonzero(np.isin(st, (Status.NO_CONVERGENCE, Status.BOUND, Status.LIMIT)))
+        if rest.size and inner.cls._contains:  # its own floors lead it to a maximum
             new_p, new_c, new_num, new_st, _ = completed(inner.plan, subset(part, rest), *options, run, plan_of)
+            for special in inner.cls._contains:
+                if not special.is_limit(CLASSES[special.family].names):
+                    on_slope.setdefault(special.family, np.zeros(n, bool))[use[rest[new_st == Status.POLE]]] = True
             there = new_st == Status.OK
             rest = rest[there]
             for mine, new in zip((p, i, num, st), (new_p, _inverses(new_c, inner.plan), new_num, new_st), strict=True):
@@ -193,20 +218,28 @@ def completed(plan, s, share, device, workers, run, plan_of):
         if inner.limit:
             above |= np.isin(status[use], (Status.NO_CONVERGENCE, Status.BOUND)) & (ll > -math.inf)
         if above.any():
-            by_name = _inner_params(inner, p[above])
+            by_name, mine = _inner_params(inner, p[above]), on_slope.setdefault(inner.special.family, np.zeros(n, bool))
             for t in _SIZES if inner.limit else (1.0,):
                 start = {name: np.broadcast_to(v, int(above.sum())) for name, v in inner.special.at(t, by_name).items()}
-                climb(use[above], start, ll[above] - 2.0 * _ABOVE * unit[use[above]])
-        # a special case that remains above is an end, too: the climb cannot leave it to higher ground
+                to_pole = climb(use[above], start, ll[above] - 2.0 * _ABOVE * unit[use[above]])
+                mine[use[above]] |= to_pole & (not inner.limit)
+        # a special case that remains above is an end, too, if the climb cannot leave it to higher ground: on the slope of a pole
+        # it can
         counts = ll > best[use] + _ABOVE * unit[use]
         if not inner.limit:
             counts &= ~(loglik[use] >= ll - _CLEAR * unit[use]) & (status[use] != Status.POLE)
         place = use[counts]
-        best[place], limits.which[place] = ll[counts], inner.place
+        to_pole = on_slope.get(inner.special.family, np.zeros(n, bool))[place]
+        best[place], limits.which[place] = ll[counts], np.where(to_pole, _TO_POLE - inner.place, inner.place)
         of_limit[inner.place] = inner, use, p, i, num
     slack = unit * np.where(status == Status.OK, _CLEAR, _SHORT)
     with np.errstate(invalid="ignore"):  # a pole without a value is one
-        at_limit = (limits.which >= 0) & ~(loglik > best + slack) & ~((status == Status.POLE) & np.isnan(loglik))
+        at_limit = (limits.which != -1) & ~(loglik > best + slack) & ~((status == Status.POLE) & np.isnan(loglik))
+    to_pole = at_limit & (limits.which < -1)
+    limits.which[to_pole] = _TO_POLE - limits.which[to_pole]  # of a maximum that is lower this is the limit
+    to_pole &= status != Status.OK
+    status[to_pole] = Status.POLE
+    at_limit &= ~to_pole
     limits.which[~at_limit] = -1
     cov = covariance(info, plan.known, workers)
     for place in np.unique(limits.which[at_limit]):
@@ -247,7 +280,7 @@ def _tell_limit(plan, inner, mine, found, into, limits):
     for j, name in enumerate(outer):
         params[mine, j] = at.get(name, params[mine, j])
     cov[mine] = math.nan
-    carried = inner.special.carried(inner.plan.cls.names)
+    carried = inner.special.carried(inner.cls.names)
     pairs = [
         (outer.index(name), of_inner.index(other), sign)
         for name, (other, sign) in carried.items()
@@ -257,11 +290,11 @@ def _tell_limit(plan, inner, mine, found, into, limits):
         for b, second, other in pairs:
             cov[mine, a, b] = sign * other * c[:, first, second]
     numbers[mine, k.LOGLIK], numbers[mine, k.ZEROS] = num[:, k.LOGLIK], num[:, k.ZEROS]
-    width = len(inner.plan.cls.names)
-    for j, name in enumerate(inner.plan.cls.names):
+    width = len(inner.cls.names)
+    for j, name in enumerate(inner.cls.names):
         limits.params[mine, j] = by_name[name]
     limits.covariance[mine[:, None, None], np.arange(width)[:, None], np.arange(width)] = 0.0
-    places = [inner.plan.cls.names.index(name) for name in of_inner]
+    places = [inner.cls.names.index(name) for name in of_inner]
     limits.covariance[mine[:, None, None], np.array(places)[:, None], places] = c
     limits.free[mine] = inner.plan.free
 

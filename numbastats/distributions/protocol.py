@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, size_to_shape
-from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, refuse_mask
+from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, doubt_per_cent, refuse_mask
 from numbastats._core.device import Device as Streams
 from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver, elementwise, in_blocks, in_float32
 from numbastats._core.errors import METHODS, names_ours
@@ -34,6 +34,7 @@ from numbastats._core.kinds import (
 from numbastats._core.launch import choose_device
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
 from numbastats._core.parallel import check_workers
+from numbastats._core.refusals import Admitted
 from numbastats._core.results import Table
 from numbastats.distributions import tables
 from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
@@ -48,6 +49,7 @@ _QUANTILES = ("ppf", "isf")
 _FEW = 100  # draws
 
 
+@names_ours
 class Distribution:
     """A distribution with its parameters, or a batch of them with parameters of any broadcast shape; immutable.
 
@@ -107,6 +109,7 @@ class Distribution:
         if own.get("names", ())[-2:] == ("loc", "scale"):
             shapes = cls.names[:-2]
             cls._scipy_shapes, cls._positive = own.get("_scipy_shapes", shapes), own.get("_positive", (*shapes, "scale"))
+        names_ours(cls)
 
     _mean_var: Callable[..., Any]  # of the standard form
     _fitted: ClassVar[Callable[..., Any]]  # of a class and data; set by `fitting`, which needs the classes
@@ -139,6 +142,28 @@ class Distribution:
     def _truncation(cls, given, cut):
         """The fixed parameters that are ends of a truncation, and its ends: those that `truncated=` says."""
         return (), cut
+
+    @classmethod
+    def _admitted(cls, fixed, truncated=(-math.inf, math.inf)):
+        """The values that fits take, as far as no free parameter decides it; of `fixed`, numbers by name, those are NaN."""
+        begins, ends = -math.inf, math.inf
+        if cls._kernels is not None:  # NaN for shapes: their ends of the support are not known
+            known = cls._kernels.formulas.support.py_func((math.nan,) * 4)
+            begins, ends = (outer if math.isnan(end) else end for end, outer in zip(known, (begins, ends), strict=True))
+        ends = fixed.get("n", ends) if cls.is_discrete else ends
+        loc, scale = fixed.get("loc", 0.0), fixed.get("scale", 1.0)
+        if math.isnan(loc):
+            begins, ends = -math.inf, math.inf
+        elif math.isnan(scale):
+            begins, ends = loc if begins >= 0.0 else -math.inf, loc if ends <= 0.0 else math.inf
+        else:
+            begins, ends = loc + scale * begins, loc + scale * ends
+        rules = None if cls._likelihood is None else cls._likelihood._rules
+        closed = rules is not None and (rules.closed or (rules.begins == -math.inf and scale == scale))
+        named: dict[str, Any] = {"of_zeros": "" if cls.is_discrete else 'zeros="share" sets zeros apart'}
+        if "lower" in cls._known:
+            named["ends"] = tuple(f"the {end} end of {cls.family}" for end in ("lower", "upper"))
+        return Admitted(cls.family, begins, ends, closed, cls.is_discrete, truncated, moved=loc != 0.0 and begins == loc, **named)
 
     # -- estimation ---------------------------------------------------------------------------------------------
 
@@ -463,6 +488,8 @@ class Distribution:
     ) -> Any:
         """Quantile at lower tail probability u: the ends of the support at 0 and 1, NaN outside [0, 1].
 
+        One number above 1 and up to 100 is warned of, as it may be meant in per cent.
+
         Parameters
         ----------
         u : array_like
@@ -480,15 +507,16 @@ class Distribution:
         array or scalar
         """
         options = dict(method=method, out=out, dtype=dtype, device=device, workers=workers, stream=stream)
-        return self._evaluated("ppf", u, options)
+        return _not_in_per_cent(u, self._evaluated("ppf", u, options))
 
     @hands_on(ppf)
     def isf(self, p: ArrayLike, **options: Unpack[QuantileOptions]) -> Any:
         """Quantile at upper tail probability p, accurate for the smallest p; the arguments are those of `ppf`."""
-        return self._evaluated("isf", p, options)
+        return _not_in_per_cent(p, self._evaluated("isf", p, options))
 
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
         """Ends of the interval with equal tails that holds `confidence` of the probability."""
+        doubt_per_cent(confidence)
         share: Any = confidence if has_labels(confidence) else real64(confidence)
         tail = 0.5 * (1.0 - share)
         return self.ppf(tail), self.isf(tail)
@@ -918,6 +946,7 @@ class Distribution:
         >>> float(Normal().expected_shortfall(0.025).round(6))
         -2.337803
         """
+        doubt_per_cent(p)
         if self._labels is not None or has_labels(p):
             return self._by_labels("expected_shortfall", p, upper=upper)
         p = real64(p)
@@ -1043,6 +1072,7 @@ class Distribution:
         )
 
 
+@names_ours
 class LocationScale:
     """What families without shapes have beside the protocol."""
 
@@ -1064,6 +1094,7 @@ class LocationScale:
         return self._nats
 
 
+@names_ours
 class OneShape:
     """What families with one shape of that name have beside the protocol."""
 
@@ -1110,6 +1141,13 @@ def _with_labels(cls, arguments, labels):
     made = cls(*arguments)
     object.__setattr__(made, "_labels", labels)
     return made
+
+
+def _not_in_per_cent(p, found):
+    """The quantile of p, which is warned of where it is NaN of one number that may be meant in per cent."""
+    if type(found) is np.float64 and found != found:
+        doubt_per_cent(p)
+    return found
 
 
 def _bits(value):

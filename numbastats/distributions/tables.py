@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import lent
 from numbastats._core.elementwise import any_lazy, deliver, elementwise
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.launch import choose_device, launch, run_loop
 from numbastats._core.options import ArrayOptions, Device, hands_on
@@ -81,6 +82,7 @@ def _described(cls, *values):
     return cls._described(*map(float, values))
 
 
+@names_ours
 class FrozenDistribution(QuantileTable):
     """A quantile table of a distribution, which keeps the densities and distribution functions of that.
 

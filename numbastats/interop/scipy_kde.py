@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import refuse_lazy
+from numbastats._core.errors import names_ours
 from numbastats.kde import KDE
 
 __all__ = ["gaussian_kde"]
 
 
+@names_ours
 class gaussian_kde:  # noqa: N801
     """Stands in for `scipy.stats.gaussian_kde`: same arguments, attributes and methods, columns of `dataset` being samples.
 

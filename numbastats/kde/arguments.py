@@ -210,12 +210,9 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
         w = None if given is None else rules.near_one(given[keep])
         m = moments(x, w, workers)
     if m["bad"]:
-        missing = int(np.isnan(x).any(1).sum())
-        if not missing:
-            raise ValueError(
-                f"{int(np.isinf(x).any(1).sum())} of {n} samples contain inf, which is not missing; drop such samples"
-            )
-        raise ValueError(f"{missing} of {n} samples contain NaN, or are missing; drop them, or pass nan_policy='omit'")
+        rows, infinite = int((~np.isfinite(x)).any(1).sum()), int(np.isinf(x).any(1).sum())
+        omit = f"; {infinite} contain inf, which is not missing" if infinite else ", or pass nan_policy='omit'"
+        raise ValueError(f"{rows} of {n} samples contain NaN or inf; drop them{omit}")
     if m["bad_weights"]:
         first = int(np.argmin((w >= 0.0) & np.isfinite(w)))
         raise ValueError(

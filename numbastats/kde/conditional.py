@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import real64, unmasked
+from numbastats._core.checks import doubt_per_cent
+from numbastats._core.errors import names_ours
 from numbastats._core.launch import choose_device
 from numbastats._core.options import hands_on
 from numbastats.kde.arguments import Axes, ConditionalOptions, as_samples, make_model, parse_axes
@@ -24,6 +26,7 @@ ALONG_Y = 201
 SPARSE = 1e-3  # below this share of the highest marginal density direct sums keep the ratio's relative accuracy
 
 
+@names_ours
 @dataclasses.dataclass(frozen=True, eq=False)
 class ConditionalDensity:
     """Densities of y given x on a grid; made by `conditional`. Equal to itself alone.
@@ -98,6 +101,7 @@ class ConditionalDensity:
         -----
         Exact for the density that is linear between the positions: an error of the order of the squared step.
         """
+        doubt_per_cent(p)
         probabilities, y = real64(unmasked(p)), self.grid[-1]
         last, step = len(y) - 1, y[1] - y[0]
         cdf = self.cdf().reshape(-1, last + 1)

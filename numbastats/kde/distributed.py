@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import LAZY
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device
@@ -103,6 +104,7 @@ def summarise(samples, weights=None, workers=None):
     return Summary(len(x), m["W"], m["W2"], m["mean"], m["M2"], m["low"], m["high"], w is not None)
 
 
+@names_ours
 def plan(
     summary: ArrayLike | Summary,
     axes: Axes,
@@ -197,6 +199,7 @@ def plan_of(m, axes, n, weighted):
     return Plan(m, g, weighted)
 
 
+@names_ours
 def partial(
     samples: ArrayLike,
     plan: Plan | None = None,
@@ -366,6 +369,7 @@ def combine(*states: Any) -> Any:
     return total
 
 
+@names_ours
 def finalize(
     state: NDArray[np.int64], plan: Plan, *, total_weight: float | None = None, device: Device = None, workers: int | None = None
 ) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.broadcast import real64, unmasked
-from numbastats._core.checks import check_dtype
+from numbastats._core.checks import check_dtype, doubt_per_cent
 from numbastats._core.data import NanPolicy
 from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
@@ -427,10 +427,12 @@ class KDE(Estimator):
         interpolating ones for the Gaussian and the logistic kernel. Its absolute error is at most 1e-12 at 256 places, or it is
         not used; adaptive scales and other kernels have none.
         """
+        doubt_per_cent(p)
         return self._quantiles(p, 1)
 
     def isf(self, p: ArrayLike) -> Any:
         """Inverse of `sf` in one dimension, accurate for small p; see `ppf`."""
+        doubt_per_cent(p)
         return self._quantiles(p, -1)
 
     def distribution(self) -> KernelDensity:

@@ -140,7 +140,8 @@ def grid(  # noqa: PLR0913
     tail : float
         Mass cut from the Gaussian, which is renormalised. 0 leaves it whole and needs ``method="ep"``.
     nan_policy : {"raise", "omit"}
-        "omit" drops samples that are not finite, and those whose weight is NaN.
+        "omit" drops samples that are missing (NaN, NA, None or masked) in a column, and those whose weight is. Infinite samples
+        are refused.
     out : array, optional
         For the result; a `numpy.memmap` works. It may overlap the inputs.
     dtype : {"float64", "float32"}, optional
@@ -529,6 +530,7 @@ def at_samples(
     return hand_over(result, out, e.model.kind, samples)
 
 
+@names_ours
 def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = None, weights: ArrayLike | None = None) -> Any:
     """Density on the border of the highest-density regions that hold given masses.
 
@@ -671,6 +673,7 @@ def _per_axis(name, value, d):
     return np.broadcast_to(value, (d,))
 
 
+@names_ours
 def perkins(f: ArrayLike, g: ArrayLike) -> float:
     """Perkins similarity score of two densities on the same grid.
 

@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike
 from numbastats._core.broadcast import real64, result_dtype, unmasked
 from numbastats._core.checks import choice, is_masked
 from numbastats._core.costs import Work
-from numbastats._core.data import NanPolicy, check_weights, doubles, floats, refuse_missing, series
+from numbastats._core.data import NanPolicy, check_weights, doubles, floats, is_frame, refuse_missing, series
 from numbastats._core.groups import labelled_sets, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.options import Device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
+from numbastats._core.refusals import refusals
 from numbastats._core.slabs import SLAB, cuts
 from numbastats._core.status import Status
 from numbastats.mixture.families import family_of, names_distributions
@@ -390,11 +391,10 @@ def word_of(family):
 
 def column(X):
     """Values of the estimator, shape (n,), from (n,) or (n, 1)."""
-    if np.shape(X)[1:] == (0,):
-        raise ValueError(
-            f"0 feature(s) (shape={np.shape(X)}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)"
-        )
-    return one_data_set(X, name="X")
+    x = X if is_frame(X) else floats(X, "X")
+    if getattr(x, "shape", ())[1:] == (0,):
+        raise ValueError(f"0 feature(s) (shape={x.shape}) while a minimum of 1 is required: X has no column; pass (n,) or (n, 1)")
+    return one_data_set(x, name="X")
 
 
 def draw_count(n_samples):
@@ -556,35 +556,19 @@ def arrange(values, family, threads=1) -> Data:
         w[wrong] = 0.0
         x[w == 0.0] = np.nan  # takes no part, whatever it is
 
-    def flag(mask, code, text):
-        if not mask.any():
-            return
-        counts = _per_set(mask, off)
-        for d in np.nonzero(counts)[0]:
-            if status[d] == 0:
-                status[d] = code
-                first = int(np.nonzero(mask[off[d] : off[d + 1]])[0][0])
-                notes[int(d)] = text.format(count=int(counts[d]), first=first)
-
-    if bad_weight is not None:
-        flag(
-            bad_weight,
-            Status.NOT_FINITE,
-            "{count} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0",
-        )
+    if bad_weight is not None and bad_weight.any():
+        counts = _per_set(bad_weight, off)
+        for d in np.flatnonzero(counts).tolist():
+            first, status[d] = int(bad_weight[off[d] : off[d + 1]].argmax()), Status.NOT_FINITE
+            notes[d] = f"{counts[d]} weights are negative, NaN or infinite, the first at index {first}; weights must be >= 0"
     clean = not family.discrete and _all_within(x, family.minimum, threads)
     drop = None
     if not clean:
         drop, infinite = np.isnan(x), np.isinf(x)
         outside = family.outside(np.where(drop | infinite, max(1.0, family.minimum), x))
-        flag(infinite, Status.NOT_FINITE, "{count} values are infinite, the first at index {first}; remove or replace them")
-        sign = ">=" if family.closed else ">"
-        rule = "whole numbers >= 0" if family.discrete else f"values {sign} {family.minimum:g}"
-        flag(
-            outside & ~drop & ~infinite,
-            Status.OUTSIDE,
-            f"{{count}} values are outside the support of {family.name}, the first at index {{first}}; it takes {rule}",
-        )
+        found = refusals(family.admitted, np.flatnonzero((_per_set(outside | infinite, off) > 0) & (status == 0)), x, off)
+        status[found.which] = np.where(found.infinite, Status.NOT_FINITE, Status.OUTSIDE)
+        notes |= {d: found.words(d) for d in found.which.tolist()}
     dropped = lost = np.zeros(D, np.int64)
     if drop is not None and drop.any():
         dropped = _per_set(drop, off)
@@ -596,7 +580,8 @@ def arrange(values, family, threads=1) -> Data:
     for d in np.nonzero(np.diff(off) == 0)[0]:
         if status[d] == 0:
             status[d] = Status.NONE_LEFT
-            notes[int(d)] = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
+            left_out = f"no observation is left after dropping {int(dropped[d])} missing or zero-weight values"
+            notes[int(d)] = left_out if dropped[d] else "no values"
     if status.any():  # only usable data sets go on
         lengths = np.where(status == 0, np.diff(off), 0)
         keep = np.repeat(status == 0, np.diff(off))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from numbastats._core.information import carried, inverse, placed, standard_errors
 from numbastats._core.parallel import mapped
 from numbastats._core.random import normalise_rng
+from numbastats._core.refusals import Admitted, refusals
 from numbastats._core.status import CONVERGED, Status
 from numbastats.distributions import Distribution
 from numbastats.mixture.arguments import ADMISSIBLE, CHAIN, SHORT, fit_options, in_words, numbers_of_components, threads_or_pool
@@ -688,6 +689,9 @@ class Job(NamedTuple):
             f"{wrong.sum()} weights are negative, NaN or infinite, the first at index {wrong.argmax()}; weights must be >= 0",
         )
         keep = ~np.isnan(x) & (w != 0.0)
+        if not refused:
+            design = design_of(self.family, candidates[0], x[keep & np.isfinite(x)], self.o.equal, self.o.fixed_weights)
+            refused = _not_admitted(np.where(keep, x, math.nan), design)
         order = np.argsort(x[keep], kind="stable")
         gone = dict(n_dropped=x.size - order.size, n_missing=int(np.isnan(x).sum()))
         found, _ = _by_number(x[keep][order], w[keep][order], gone, self, candidates, index, refused)
@@ -750,19 +754,25 @@ def chosen(fits, criterion):
     return dataclasses.replace(one, selection=table, message="; ".join(filter(None, (one.message, text)))), doubtful
 
 
-def _refusal(x, design):
+def _not_admitted(x, design):
+    """Status and message of values that are infinite, or that no component takes, None for others."""
+    parts = [part.admitted for part in design.parts]
+    lower, upper = min(part.lower for part in parts), max(part.upper for part in parts)
+    names, whole = " or ".join(dict.fromkeys(part.family for part in parts)), all(part.whole for part in parts)
+    closed = any(part.closed for part in parts)
+    found = refusals(Admitted(names, lower, upper, closed, whole), np.zeros(1, np.int64), x, np.array([0, x.size]))
+    words = x.size and found.words(0)
+    return (Status.NOT_FINITE if found.infinite[0] else Status.OUTSIDE, words) if words else None
+
+
+def _refusal(x, dropped, design):
     """Status and message of data that cannot be fitted, None for others."""
+    if not x.size + dropped:
+        return Status.NONE_LEFT, "no values"
     if not x.size:
         return Status.NONE_LEFT, Status.NONE_LEFT.meaning
-    if not np.isfinite(x).all():
-        return Status.NOT_FINITE, f"{np.sum(np.isinf(x))} values are infinite; remove or replace them"
     if not 1e-140 < max(-x[0], x[-1]) < 1e140:
         return Status.NOT_FINITE, "values beyond 1e140, or all within 1e-140, whose squares are no doubles: divide them by a unit"
-    parts = design.parts
-    outside = np.all([(x < part.lower) | (x > part.upper) for part in parts], axis=0)
-    names = " or ".join(dict.fromkeys(part.cls.family for part in parts))
-    if outside.any():
-        return Status.OUTSIDE, f"{outside.sum()} values, the first {x[outside][0]:g}, are outside the support of {names}"
     if np.unique(x).size <= design.free:
         return Status.TOO_FEW, Status.TOO_FEW.meaning
     return None
@@ -794,7 +804,7 @@ def _fitted(x, w, gone, job, K, index, fewer, refused):
     """The fit of one number of components, and what it leaves to one of one more."""
     o, found, rng = job.o, x[np.isfinite(x)], np.random.default_rng([job.key, K, index])
     design = design_of(job.family, K, found, o.equal, o.fixed_weights)
-    refused = refused or _refusal(x, design)
+    refused = refused or _refusal(x, gone["n_dropped"], design)
     count = 1 if K == 1 else o.n_init or _STARTS * (1 if design.weights is None else 4)
     head = dict(family=job.family, n_used=x.size, n_components=K, n_starts=count, **gone)
     if refused:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.elementwise import any_lazy
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import LAZY
 from numbastats._core.options import hands_on
 from numbastats.mixture.arguments import DensityOptions, Family, mixture_of, parts_of, sums_of, weighted_values
@@ -99,6 +100,7 @@ def partial_stats(
     return np.concatenate([np.stack(sums, axis=1).reshape(-1), [w @ ll]])
 
 
+@names_ours
 def combine(parts: Sequence[ArrayLike]) -> NDArray:
     """Add the sums of pieces, pairwise: the rounding depends on the order of the list alone.
 
@@ -119,6 +121,7 @@ def combine(parts: Sequence[ArrayLike]) -> NDArray:
     return pairwise_sum(parts_of(parts))
 
 
+@names_ours
 def em_update(
     total: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> tuple[NDArray, NDArray, NDArray | None, float]:

@@ -67,7 +67,7 @@ class Mixture(MixtureDistribution, Estimator):
         self,
         n_components: int | Sequence[int] = 2,
         *,
-        family: str | type | tuple | list | None = None,
+        family: str | type | tuple | list | None = "normal",
         n_init: int | None = None,
         method: Literal["newton", "squarem", "em", "bulkem"] = "newton",
         tol: float = 1e-9,

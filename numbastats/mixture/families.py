@@ -9,6 +9,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from numbastats._core.checks import letters
+from numbastats._core.refusals import Admitted
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import transforms
@@ -145,6 +147,11 @@ class Family:
         if self.discrete:
             return (x < 0) | (x != np.floor(x))
         return x < self.minimum if self.closed else x <= self.minimum
+
+    @property
+    def admitted(self):
+        """The values that fits take."""
+        return Admitted(self.name, self.minimum, closed=self.closed or self.discrete, whole=self.discrete)
 
     @property
     def closed(self):
@@ -299,8 +306,19 @@ FAMILIES = {
 }
 
 
+def _plain(family):
+    """A family whose word is written in another way, as "Student-t", as it stands in `FAMILIES`."""
+    if isinstance(family, tuple) and len(family) == 2:
+        return _plain(family[0]), family[1]
+    return _WORDS.get(letters(family), family) if isinstance(family, str) else family
+
+
+_WORDS = {letters(word): word for word in (*FAMILIES, "gaussian", "weibull", "pareto")}
+
+
 def names_distributions(family):
     """Whether the components are distributions of `numbastats.distributions` that have no passes of their own here."""
+    family = _plain(family)
     if isinstance(family, type):
         return _own_name(family) is None
     if isinstance(family, tuple):
@@ -334,6 +352,11 @@ def family_of(family) -> Family:
         raise TypeError(f"family is missing: name the distribution of the components, as in family='normal'. Use {known}")
     if isinstance(family, Family):
         return family
+    if not isinstance(family, str | tuple | type):
+        from numbastats.distributions import Distribution
+
+        Distribution._weighted_fits(family, None)  # says what to pass
+    family = _plain(family)
     if isinstance(family, type):
         family = _own_name(family) or family
     if isinstance(family, str) and family == "gaussian":

@@ -40,6 +40,7 @@ from numbastats.mixture.arguments import (
     one_data_set,
     starts_of_one,
     threads_or_pool,
+    weights_of,
 )
 from numbastats.mixture.families import Name, family_of, names_distributions, names_each
 from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
@@ -60,18 +61,18 @@ def _general(family, options):
 
 @overload
 def fit_many(
-    data: Any, n_components: Any = 2, *, family: Name | tuple[str, float], **options: Unpack[ManyOptions]
+    data: Any, n_components: Any = 2, *, family: Name | tuple[str, float] = "normal", **options: Unpack[ManyOptions]
 ) -> MixtureBatch: ...
 @overload
 def fit_many(
-    data: Any, n_components: Any = 2, *, family: Family = None, **options: Unpack[ManyOptions]
+    data: Any, n_components: Any = 2, *, family: Family = "normal", **options: Unpack[ManyOptions]
 ) -> MixtureBatch | ComponentsBatch: ...
 @names_ours  # type: ignore[misc]  # the options by name, not as **options
 def fit_many(  # noqa: PLR0913
     data: Iterable | Mapping | ArrayLike,
     n_components: int | Sequence[int] | NDArray = 2,
     *,
-    family: Family = None,
+    family: Family = "normal",
     by: str | Sequence[str] | None = None,
     dim: str | None = None,
     offsets: ArrayLike | None = None,
@@ -113,8 +114,8 @@ def fit_many(  # noqa: PLR0913
         `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
         criterion, a number with which every start collapsed. `selection` and the message have all that was passed over.
     family : str, type, tuple or list
-        Required: a name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal". Or
-        what else `fit` takes: other distributions, pairs with fixed parameters, lists of these.
+        A name in the table of families below, or a tuple of a name and a fixed constant; "gaussian" is "normal". Or what else
+        `fit` takes: other distributions, pairs with fixed parameters, lists of these.
         Poisson and geometric counts start at 0; NumPy's geometric draws start at 1. Distributions on (0, inf) refuse zeros,
         except those whose density at 0 is finite and positive, such as the exponential and the half-normal.
     by : str or sequence of str, optional
@@ -271,12 +272,12 @@ def fit_many(  # noqa: PLR0913
         batches, doubtful = _of_distributions(given, n_components, family, own, course)
         _warn_of_choices(batches[-1], doubtful)
         return batches[-1]
-    family = family_of(family)
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
     data, weights, keys = keyed(data, weights, by, dim)
-    values = flatten(data, offsets, weights, family.label, nan_policy)
+    values = flatten(data, offsets, weights, family_of(family).label, nan_policy)
     candidates, per_set = numbers_of_components(n_components, values.count)
+    family = family_of(family)
     for_latent(family, options)
     most = MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K
     where = given_device(device, np.diff(values.off), candidates, options, workers, most)
@@ -347,18 +348,18 @@ def _of_distributions(given, n_components, family, options, course=(None, False,
 
 @overload
 def fit(
-    x: ArrayLike, n_components: Number = 2, *, family: Name | tuple[str, float], **options: Unpack[OneOptions]
+    x: ArrayLike, n_components: Number = 2, *, family: Name | tuple[str, float] = "normal", **options: Unpack[OneOptions]
 ) -> MixtureFit: ...
 @overload
 def fit(
-    x: ArrayLike, n_components: Number = 2, *, family: Family = None, **options: Unpack[OneOptions]
+    x: ArrayLike, n_components: Number = 2, *, family: Family = "normal", **options: Unpack[OneOptions]
 ) -> MixtureFit | ComponentsFit: ...
 @hands_on(fit_many, instead={"keep_starts": "use fit_many([x], keep_starts=True).starts"})  # type: ignore[misc]
 def fit(
     x: ArrayLike,
     n_components: Number = 2,
     *,
-    family: Family = None,
+    family: Family = "normal",
     errors: Literal["raise", "status"] = "raise",
     weights: ArrayLike | None = None,
     **options: Unpack[FitOptions],
@@ -371,7 +372,7 @@ def fit(
         In any of the forms of :doc:`/data`.
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
-        Required: one of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
+        One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
         fits, also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
         ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or a
         list of K of them, one for each component, as ``["normal", "uniform"]``.
@@ -394,7 +395,7 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        For bad options, a missing family among them; a distribution whose free parameter is an end of its support, such as the
+        For bad options; a distribution whose free parameter is an end of its support, such as the
         scale of a Pareto distribution; with ``errors="raise"`` also for data that cannot be fitted.
 
     Notes
@@ -450,7 +451,8 @@ def fit(
     x = one_data_set(x, family, options.pop("nan_policy", "omit"))
     if options.get("init_params") is not None and not _general(family, options):
         options["init_params"] = starts_of_one(options["init_params"], family)
-    batch = fit_many([x], n_components, family=family, weights=None if weights is None else [weights], **options)
+    w = None if weights is None else [weights_of(weights, "weights")]
+    batch = fit_many([x], n_components, family=family, weights=w, **options)
     if errors == "raise" and batch.status[0] in REFUSED:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
     return batch[0]
@@ -469,7 +471,7 @@ def likelihood_ratio(
     x: ArrayLike,
     n_components: int,
     *,
-    family: Family = None,
+    family: Family = "normal",
     n_boot: int = 199,
     rng: Seed = None,
     **options: Unpack[RatioOptions],
@@ -483,7 +485,7 @@ def likelihood_ratio(
     n_components : int
         K, of the null hypothesis.
     family : str, type or tuple
-        Required: what `fit` takes, but lists of distributions and parameters fixed for each component, beside which there is none
+        What `fit` takes, but lists of distributions and parameters fixed for each component, beside which there is none
         to add.
     n_boot : int
         Data sets of the size of x that are drawn from the fit of K components, and fitted with K and K + 1.

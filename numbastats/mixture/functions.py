@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import result_dtype, unmasked
+from numbastats._core.checks import doubt_per_cent
 from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
 from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
@@ -56,6 +57,7 @@ def _density_of_host(x, weights, centres, params, family, logs, device, workers)
     return _by_slabs(of_part, x)
 
 
+@names_ours
 @of_blocks
 def logpdf(
     x: ArrayLike,
@@ -210,6 +212,7 @@ def labels(x, weights, centres, params=None, *, family=None, device=None, worker
     return _by_slabs(lambda part: density.labels(part, family, par, device, workers), x, dtype=np.int64)
 
 
+@names_ours
 @of_blocks
 @of_host
 def cdf(
@@ -251,6 +254,7 @@ def cdf(
     return _by_slabs(lambda part: probability(part, family, par, False), x)
 
 
+@names_ours
 @of_blocks
 @of_host
 def sf(
@@ -288,8 +292,9 @@ def sf(
 def _quantiles(name, q, weights, centres, params, family):
     """Quantiles: each by itself, or of many by the table of the distribution that the mixture is."""
     family, par = mixture_of(weights, centres, params, family)
-    q, dtype = values_of(q)
     upper = name == "isf"
+    doubt_per_cent(q)
+    q, dtype = values_of(q)
     if q.size >= _MANY and family.tabled:
         found = getattr(family.mixture(par), name)(q)
         some = slice(None, None, q.size // _CHECKED)
@@ -299,6 +304,7 @@ def _quantiles(name, q, weights, centres, params, family):
     return quantile(q, family, par, dtype, of_upper=upper).astype(dtype)[()]
 
 
+@names_ours
 @of_blocks
 @of_host
 def ppf(
@@ -341,6 +347,7 @@ def ppf(
     return _quantiles("ppf", q, weights, centres, params, family)
 
 
+@names_ours
 @of_blocks
 @of_host
 def isf(

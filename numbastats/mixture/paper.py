@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import ArrayLike
 
+from numbastats._core.errors import names_ours
 from numbastats._core.options import Device
 from numbastats._core.status import FITTED
 from numbastats.mixture.arguments import one_number
@@ -16,6 +17,7 @@ from numbastats.mixture.fitting import fit_many
 _FIELDS = ("lambda", "mu", "alpha", "init_lambda", "init_mu", "init_alpha")
 
 
+@names_ours
 def bulkem(
     datasets: Sequence[ArrayLike] | ArrayLike,
     num_components: int = 2,

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import math
 import re
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
+from numbastats._core.information import standard_errors
 from numbastats._core.kinds import in_kind_of, to_host
 from numbastats._core.options import Device
-from numbastats._core.results import Batch, OptionalIntervals, Result, Table, dataset, with_intervals
+from numbastats._core.results import Around, BatchOfFits, OptionalIntervals, Result, Table, dataset, with_intervals
 from numbastats._core.status import FITTED, Status
 from numbastats.mixture import functions
 from numbastats.mixture.arguments import Seed, in_words
@@ -111,7 +111,7 @@ def _with_errors(columns, errors, level):
     return with_intervals(columns | found, known, level)
 
 
-class _Sets(Batch):
+class _Sets(BatchOfFits):
     """What batches of fits of both kinds have."""
 
     @property
@@ -165,11 +165,11 @@ class _Sets(Batch):
         columns |= {name: values[there] for name, values in batch.parameters.items()}
         columns |= {"loglik": batch.loglik[sets], "status": batch.status[sets]}
         errors, known = _errors_of(columns, {} if level is None else {name: error[there] for name, error in batch.se.items()})
-        return self._by_set(sets, columns | errors, known, level)
+        return self._by_set(sets, columns | errors, functools.partial(with_intervals, known=known, level=level))
 
-    def _by_set(self, sets, columns, known=MappingProxyType({}), level=None):
+    def _by_set(self, sets, columns, make=Table):
         """A table whose rows are of these data sets: their keys or numbers come first."""
-        return self._table(({"data_set": sets} if self.keys is None else {}) | columns, known, level, "data_set", sets)
+        return self._table(({"data_set": sets} if self.keys is None else {}) | columns, make, "data_set", sets)
 
     @property
     def selection(self) -> Table:
@@ -224,6 +224,7 @@ class _Pickled:
         vars(self).update({n: _renumbered(n, v) if old else v for n, v in state.items() if n != "_statuses"})
 
 
+@names_ours
 class MixtureDistribution(_Pickled):
     """The fitted mixture as a distribution."""
 
@@ -442,6 +443,7 @@ class MixtureDistribution(_Pickled):
         raise NotImplementedError
 
 
+@names_ours
 class _Classified:
     """What a fit says of the components that values come from."""
 
@@ -886,6 +888,14 @@ class ComponentsBatch(_Sets):
     def _names(self):
         return tuple(self.parameters)
 
+    _no_errors = "no standard error: fits of such components keep no covariance"
+
+    def _parts(self):
+        for i in np.flatnonzero(self.converged):  # fits keep standard errors and no covariance
+            one, none = self.fits[i], {"weight": np.full(1, math.nan)}
+            blank = np.full((1, 1, 1), math.nan)
+            yield Around(np.array([i]), lambda _, d=one.distribution: d, lambda _: True, (), none, none, blank, False)
+
     def _item(self, i: int) -> ComponentsFit:
         return self.fits[i]
 
@@ -1048,6 +1058,23 @@ class MixtureBatch(_Pickled, _Sets, _Components):
     def _names(self):
         return family_of(self.family).parameters
 
+    _no_errors = "no standard error: it needs the covariance, which fit_many(..., cov=True) keeps"
+
+    def _parts(self):
+        family, width = family_of(self.family), self.weights.shape[1]
+        kinds = 1 + len(family.parameters)
+        for K in np.unique(self.n_components[self.converged]).tolist():
+            use = np.flatnonzero(self.converged & (self.n_components == K))
+            columns = [self.weights, *self.parameters.values()]
+            params = np.concatenate([column[use, :K] for column in columns], axis=1)
+            rows = np.concatenate([q * width + np.arange(K) for q in range(kinds)])
+            cov = self.cov[use][:, rows][:, :, rows] if self.cov.size else np.full((len(use), kinds * K, kinds * K), math.nan)
+            keep = np.arange(kinds * K) != K - 1  # the last weight follows from the others
+            names = [f"{name}_{k}" for name in ("weight", *family.parameters) for k in range(K)]
+            named = ({n: v for n, v, use in zip(names, a.T, keep, strict=True) if use} for a in (params, standard_errors(cov)))
+            make = functools.partial(_mixture, self._item(use[0]))
+            yield Around(use, make, _weighted, (), *named, cov[:, keep][:, :, keep], False)
+
     def _item(self, i: int) -> MixtureFit:
         values: dict[str, Any] = {}
         K = int(self.n_components[i])
@@ -1069,6 +1096,24 @@ class MixtureBatch(_Pickled, _Sets, _Components):
                 v = getattr(self, field.name)[i]
                 values[field.name] = v[..., :K] if np.ndim(v) else v.item()
         return MixtureFit(**values)
+
+
+def _weighted(params):
+    """Whether weights by name, without the last, are those of a mixture."""
+    weights = [v for name, v in params.items() if name.startswith("weight_")]
+    return np.all([v >= 0.0 for v in weights], axis=0) & (np.sum(weights, axis=0) <= 1.0)
+
+
+def _mixture(like, params):
+    """The distribution of numbers by name, the last weight left out, in the place of those of a fit; of counts that fit."""
+    K, values = like.n_components, np.array([*params.values()])
+    weights, rest = np.append(values[: K - 1], 1.0 - values[: K - 1].sum()), values[K - 1 :].reshape(-1, K)
+    seconds = rest[1:].reshape(like.params.shape) if len(rest) > 1 else like.params
+    made = dataclasses.replace(like, weights=weights, centres=rest[0], params=seconds)
+    try:
+        return made.distribution
+    except TypeError:
+        return made
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 import numbastats.random as random
 from numbastats._core.broadcast import size_to_shape
-from numbastats._core.checks import FLOAT64, check_dtype
+from numbastats._core.checks import FLOAT64, check_dtype, doubt_per_cent
 from numbastats._core.elementwise import any_lazy, in_blocks, in_float32
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
@@ -74,6 +74,7 @@ class Certificate:
     __hash__ = None  # type: ignore[assignment]
 
 
+@names_ours
 class QuantileTable:
     """Quantile table of a distribution, from its density; and maps to it from another distribution.
 
@@ -371,6 +372,7 @@ class QuantileTable:
             For inputs that are not real numbers of single or double precision.
         """
         options = dict(out=out, dtype=dtype, device=device, workers=workers, stream=stream)
+        doubt_per_cent(u)
         if any_lazy((u,)):
             return self._blocks("ppf", u, options)
         options = self._options((u,), options)
@@ -395,6 +397,7 @@ class QuantileTable:
         TypeError, ValueError
             As `ppf`.
         """
+        doubt_per_cent(p)
         if any_lazy((p,)):
             return self._blocks("isf", p, options)
         given = self._options((p,), options)

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
 from numbastats._core.broadcast import NAME, as_host, dtype_of, result_dtype
-from numbastats._core.checks import choice
+from numbastats._core.checks import choice, doubt_per_cent
 from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import copied, device_kind, is_torch, share_memory
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, NumberOptions, hands_on
 from numbastats.quantile import kernels, paper
@@ -51,6 +52,7 @@ def ndtri(
 ) -> NDArray[Any]: ...
 @overload
 def ndtri(u: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[ArrayQuantiles]) -> Any: ...
+@names_ours
 def ndtri(
     u: ArrayLike,
     loc: ArrayLike = 0.0,
@@ -134,6 +136,7 @@ def ndtri(
             )
         pick, cost = lambda d: kernels.LOG[NAME[d]], 5.0
     else:
+        doubt_per_cent(u)
         pick, cost = lambda d: _kernel(method, d), _COST[method]
 
     def constants(d):
@@ -197,6 +200,7 @@ def norm_from_exponential(v: ArrayLike, **options: Unpack[ArrayOptions]):
     return elementwise(lambda d: kernels.FROM_EXPONENTIAL, ("v",), (v,), cost=1.0, **options)
 
 
+@names_ours
 def antithetic(
     u: ArrayLike,
     *,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import real64
+from numbastats._core.errors import names_ours
 
 __all__ = ["COST", "StudentSeries", "recycle_ode"]
 
@@ -70,6 +71,7 @@ def _outwards(h0, target, start, slope, origin, end, rtol):
     return OdeSolution(at, pieces)
 
 
+@names_ours
 def recycle_ode(
     base: str | tuple | Callable,
     target: Callable,
@@ -148,6 +150,7 @@ def recycle_ode(
 _TERMS = 200
 
 
+@names_ours
 @dataclasses.dataclass(frozen=True)
 class StudentSeries:
     """Student's t from a normal variate by its central and its tail series.

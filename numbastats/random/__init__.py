@@ -150,6 +150,14 @@ def _refuse_negative_binomial(n, p):
         raise ValueError("n is too large or p too small: draws would not fit an int64; use n (1 - p)/p below 9.2e18")
 
 
+def _refuse_fractions(n, p):
+    (n,) = comparable(n)
+    parts = n % 1 != 0
+    if _any(parts):
+        first = n if isinstance(n, (int, float)) else n[parts].min().item()
+        raise ValueError(f"n has the value {first}, which is no number of trials; use whole numbers")
+
+
 def _draws(kernel, purpose, cost, also=None, **ranges):
     """The `Draws` of a kernel whose parameters have these ranges, None for any number; `also` refuses what is left."""
 
@@ -174,7 +182,7 @@ _BETA = _draws(kernels.BETA, Purpose.BETA, 25.0, a="> 0", b="> 0")
 _WALD = _draws(kernels.WALD, Purpose.WALD, 8.0, mean="> 0", scale="> 0")
 _POLYA_GAMMA = _draws(kernels.POLYA_GAMMA, Purpose.POLYA_GAMMA, 60.0, b="> 0, finite", c=None)
 _POISSON = _draws(kernels.POISSON, Purpose.POISSON, 25.0, lam="mean")
-_BINOMIAL = _draws(kernels.BINOMIAL, Purpose.BINOMIAL, 35.0, n="number", p="chance")
+_BINOMIAL = _draws(kernels.BINOMIAL, Purpose.BINOMIAL, 35.0, _refuse_fractions, n="number", p="chance")
 _NEGATIVE_BINOMIAL = _draws(
     kernels.NEGATIVE_BINOMIAL, Purpose.NEGATIVE_BINOMIAL, 60.0, _refuse_negative_binomial, n="positive", p="positive chance"
 )
@@ -616,7 +624,7 @@ def binomial(n: ArrayLike, p: ArrayLike, size: Size = None, **options: Unpack[Op
     Parameters
     ----------
     n : array_like of int
-        Number of trials, >= 0. Floats are cut to whole numbers; above 2^53, integers are rounded to floats.
+        Number of trials, a whole number >= 0; above 2^53, integers are rounded to floats.
     p : array_like of float
         Chance of success, from 0 to 1. The two broadcast against each other.
     size, rng, offset, out, device, workers, stream, like
@@ -632,7 +640,7 @@ def binomial(n: ArrayLike, p: ArrayLike, size: Size = None, **options: Unpack[Op
     Raises
     ------
     ValueError
-        For n < 0, p outside [0, 1] and NaN.
+        For n < 0 or no whole number, p outside [0, 1] and NaN.
     TypeError, ValueError
         For parameters that do not broadcast with `size`, and a bad `size`, `rng`, `offset`, `dtype`, `out` or `device`.
 

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import fma, horner, muladd
+from numbastats.scalar.bits import clip, fma, horner, muladd
 from numbastats.scalar.elementary import exp, expm1, log, log1p, sin, sincos, sincospi
 from numbastats.scalar.philox import uniform52
 from numbastats.scalar.special import erf, erfcx, gammaln
@@ -990,7 +990,7 @@ def newton_place(v, a, b, loc, scale, s1):
     else:
         high, low = zeta(a, b)
         if a < 0.9:
-            t = 0.0 if (b == 1.0 and t < 0.0) or (b == -1.0 and t > 0.0) else t  # NaN stays: `max` drops it on a GPU
+            t = clip(t, 0.0 if b == 1.0 else -math.inf, 0.0 if b == -1.0 else math.inf)
             z = t if s1 else t + low + high
         else:
             z = t - low - high if s1 else t

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +15,7 @@ from numbastats._core.checks import choice
 from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
 from numbastats._core.options import hands_on
-from numbastats._core.results import Batch, Intervals, Table, dataset, estimates
+from numbastats._core.results import Around, BatchOfFits, Intervals, Table, dataset, estimates, with_intervals
 from numbastats.random import Options, Size
 from numbastats.scalar.stable import tan_half_pi
 from numbastats.stable import functions, table_cache
@@ -23,6 +24,7 @@ from numbastats.stable.arguments import NAMES, LogOptions, Param, PassOptions, P
 __all__ = ["Stable", "StableFit", "StableFits"]
 
 
+@names_ours
 @dataclasses.dataclass(frozen=True)
 class Stable:
     """The stable distribution of four parameters.
@@ -335,7 +337,7 @@ class StableFit(Intervals):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class StableFits(Batch):
+class StableFits(BatchOfFits):
     """Results of many fits: the fields of `StableFit` with a first axis of data sets; ``fits[i]`` is a `StableFit`.
 
     A data set that cannot be fitted has NaN parameters, ``converged`` False and the reason in ``message``. `keys`, a tuple or
@@ -358,6 +360,7 @@ class StableFits(Batch):
     n_obs: NDArray[np.float64]
     n_free: NDArray[np.int64]
     keys: Keys | None = None
+    _of: ClassVar[Any]  # the class of `numbastats.distributions`, which sets it
     n_values: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
     n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -376,13 +379,14 @@ class StableFits(Batch):
         """How each fit ended, in words: `message` as an array."""
         return np.array(self.message, np.str_)
 
-    @property
-    def distribution(self) -> Any:
-        """The distributions of all data sets: one `numbastats.distributions.Stable`."""
-        from numbastats.distributions import Stable
-
-        alpha, beta, loc, scale = self.params.T
-        return Stable(alpha, beta, loc, scale, param=self.param)
+    def _parts(self):
+        use = np.flatnonzero(self.converged)
+        cov, known = self.cov[use], ~np.isnan(self.se[use])
+        fixed = ~known & (known.sum(axis=1) == self.n_free[use])[:, None]  # they have NaN, as those that lack an error
+        cov = np.where(fixed[:, :, None] | fixed[:, None, :], 0.0, cov)
+        params, se = (dict(zip(NAMES, a.T, strict=True)) for a in (self.params[use], np.where(fixed, 0.0, self.se[use])))
+        of: Any = self._of
+        yield Around(use, lambda named: of(**named, param=self.param), of.in_domain, of._positive, params, se, cov)
 
     def _item(self, i: int) -> StableFit:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(StableFit)}
@@ -420,7 +424,8 @@ class StableFits(Batch):
         columns |= {f"se_{name}": error for name, error in zip(NAMES, self.se.T, strict=True)}
         columns |= {"loglik": self.loglik, "n_values": self.n_values, "converged": self.converged}
         columns |= {"n_missing": self.n_missing} if self.n_missing.any() else {}
-        return self._table(columns, dict(zip(NAMES, zip(self.params.T, self.se.T, strict=True), strict=True)), level)
+        known = dict(zip(NAMES, zip(self.params.T, self.se.T, strict=True), strict=True))
+        return self._table(columns, functools.partial(with_intervals, known=known, level=level))
 
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.

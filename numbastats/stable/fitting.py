@@ -357,6 +357,7 @@ def fit_many(
     )
 
 
+@names_ours
 def fisher_information(alpha: float, beta: float, scale: float = 1.0) -> NDArray[np.float64]:
     """Expected information of one observation about (alpha, beta, loc, scale) in S0.
 

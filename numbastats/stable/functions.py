@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
-from numbastats._core.checks import choice
+from numbastats._core.checks import choice, doubt_per_cent
 from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
+from numbastats._core.errors import names_ours
 from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
 from numbastats._core.options import DEFAULTS, Device, hands_on
 from numbastats._core.random import Purpose
@@ -52,6 +53,7 @@ def _at_points(name, x, alpha, beta, loc, scale, param="S0", method="auto", erro
 
 def _inverse(upper, p, alpha, beta, loc, scale, param="S0", error=False, **options):
     """The common body of ppf and isf."""
+    doubt_per_cent(p)
     return quantiles(p, alpha, beta, loc, scale, upper, form_of(param), error, DEFAULTS | options)
 
 
@@ -70,6 +72,7 @@ def pdf(
 def pdf(
     x: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyPoints]
 ) -> Any: ...
+@names_ours
 def pdf(  # noqa: PLR0913
     x: ArrayLike,
     alpha: ArrayLike,
@@ -432,6 +435,7 @@ def ppf(
 def ppf(
     p: ArrayLike, alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, **options: Unpack[AnyQuantiles]
 ) -> Any: ...
+@names_ours
 def ppf(
     p: ArrayLike,
     alpha: ArrayLike,
@@ -603,6 +607,7 @@ def rvs(
     return draw(job, (alpha, beta, loc, scale), size, **options)
 
 
+@names_ours
 def convert(
     alpha: ArrayLike, beta: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, *, to: Param = "S1"
 ) -> tuple[Any, Any, Any, Any]:
@@ -639,6 +644,7 @@ def convert(
     return np.array(a)[()], np.array(b)[()], np.array(relocated(a, b, m, s, form))[()], np.array(s)[()]
 
 
+@names_ours
 def score(
     x: ArrayLike,
     alpha: ArrayLike,

@@ -242,7 +242,9 @@ def test_keys_come_before_positions_in_one_alone(fit_many):
 def test_items_that_are_not_there(fit_many):
     fits = fit_many({"north": VALUES[:40], "south": VALUES[40:]})
     for read in (fits.__getitem__, fits.one, fits.message if callable(fits.message) else fits.one):
-        with pytest.raises(KeyError, match=r"'nort' is not .* did you mean 'north'\? pass an integer, or one of the keys, 'north',"):
+        with pytest.raises(
+            KeyError, match=r"'nort' is not .* did you mean 'north'\? pass an integer, or one of the keys, 'north',"
+        ):
             read("nort")
         with pytest.raises(IndexError, match="no data set 2: the batch holds 2"):
             read(2)
@@ -260,7 +262,7 @@ def test_batches_of_several_dimensions():
     for i, (key, one) in enumerate(fits.items()):
         assert one.params == fits.at(i).params == fits[key].params == fits.one(key).params
         assert one.params["scale"] == fits["scale"][key]
-    with pytest.raises(IndexError, match=r"0 is not the index of one data set: the batch has shape \(3, 2\); at\(i\) counts"):
+    with pytest.raises(IndexError, match=r"0 is not the index of one series: the batch has shape \(3, 2\); at\(i\) counts"):
         fits.one(0)
     xarray = pytest.importorskip("xarray")
     data = xarray.DataArray(VALUES.reshape(20, 3, 2), dims=("time", "lat", "lon"), coords={"lat": [10.0, 20.0, 30.0]})

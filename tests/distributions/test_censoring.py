@@ -220,6 +220,8 @@ def test_what_is_no_entry():
         fit_many(np.stack([x, x]), "weibull", entry=np.stack([entry, np.where(np.arange(50) == 7, x, entry)]))
     with pytest.raises(ValueError, match="leave out zeros="):
         fit(x, "weibull", entry=entry, zeros="share")
+    with pytest.raises(ValueError, match=r"loc of laplace .*fixed={'loc'"):
+        fit(x, "laplace", entry=entry)
     assert fit(np.r_[x, nan], "weibull", entry=np.r_[entry, nan]).params == fit(x, "weibull", entry=entry).params
 
 

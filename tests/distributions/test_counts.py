@@ -299,7 +299,7 @@ def test_censored_and_truncated():
     for before, after in ((0.5, 0.5), (0.0, 0.9), (0.9, 0.0), (np.where(x == 0, np.inf, 0), 0)):  # which hold one count each
         found = fit(None, "poisson", censored=(x - before, x + after))
         assert found.params == pytest.approx(exact.params, rel=1e-9) and found.loglik == pytest.approx(exact.loglik, rel=1e-12)
-    with pytest.warns(ConvergenceWarning, match="outside the support"):
+    with pytest.warns(ConvergenceWarning, match=r"1 of 2 values is not a whole number.*: \(2.2, 2.8\) at index 1"):
         assert fit(None, "poisson", censored=([1.0, 2.2], [3.0, 2.8])).status == 6  # between two counts
 
 
@@ -346,13 +346,13 @@ def test_batches_and_statuses(device):
     with pytest.warns(ConvergenceWarning):
         found = fit_many(x, "poisson", **device)
     assert found.status.tolist() == [0, 3, 6, 6, 7, 8] and np.isnan(found.params[2:]).all()
-    assert found.params[0, 0] == pytest.approx(X.mean()) and "whole numbers" in found.message(2)
+    assert found.params[0, 0] == pytest.approx(X.mean()) and "whole number" in found.message(2)
     with pytest.warns(ConvergenceWarning):
         inflated = fit_many(x[:2], "poisson", zeros="inflated")
     assert inflated.status.tolist() == [0, 3]
     with pytest.raises(ValueError, match=r"n of binomial is known, not estimated: pass fixed=\{'n'"):
         fit(X, "binomial")
-    with pytest.warns(ConvergenceWarning, match="outside the support"):
+    with pytest.warns(ConvergenceWarning, match=r"values (is|are) above 5, the support of binomial, from 0 to 5"):
         assert fit(X, "binomial", fixed={"n": 5}).status == 6
     for fixed, words in (({"n": 10.5}, "n=10.5 must be a whole number"), ({"n": 10, "p": 1.5}, "p=1.5 must be between 0 and 1")):
         with pytest.raises(ValueError, match=words):

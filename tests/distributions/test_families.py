@@ -37,6 +37,7 @@ from numbastats.distributions import (
     Rayleigh,
     SkewNormal,
     Stable,
+    TruncatedNormal,
     Weibull,
     fit,
     fit_many,
@@ -75,7 +76,7 @@ def test_what_settles_at_the_least_value():
     assert found.params == {"shape": pytest.approx(shape, rel=1e-9), "loc": 0.0, "scale": 2.0} and "least" in found.message
     assert found.se["shape"] == pytest.approx(shape / math.sqrt(6.0), rel=1e-6)
     assert found.bic == pytest.approx(2.0 * math.log(6.0) - 2.0 * scipy.stats.pareto.logpdf(x, shape, 0.0, 2.0).sum())
-    with pytest.warns(UserWarning, match="outside the support"):
+    with pytest.warns(UserWarning, match="1 of 7 values is not above 0, the support of pareto: -1 at index 6"):
         assert fit(np.r_[x, -1.0], "pareto").status == 6
     with pytest.raises(ValueError, match="no maximum by loc and scale together: give loc a number"):
         fit(x, "pareto", fixed={"loc": None})
@@ -289,3 +290,16 @@ def test_digits_next_to_an_end(d):
                 if -690.0 < want:
                     got = float(getattr(d, f.removeprefix("log"))(x))
                     assert got == pytest.approx(float(mpmath.exp(want)), rel=2e-14 * (1.0 + abs(float(want)))), (f, x)
+
+
+def test_an_end_that_is_nan():
+    """It was taken for no truncation by densities, and by tails from the other side."""
+    nan = np.nan
+    for lower, upper in (([nan, -1.0, 0.5], 2.0), (-1.0, [nan, 2.0, 3.0]), ([nan, -2.0, -9.0], [nan, nan, -8.0])):
+        d = TruncatedNormal(np.array(lower), np.array(upper))
+        known = ~np.isnan(np.add(lower, upper))
+        for name, x in [(n, 0.6) for n in ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf")] + [("ppf", 0.3), ("isf", 0.3)]:
+            found = np.isnan(getattr(d, name)(x))
+            assert (found == ~known).all(), name
+    far = TruncatedNormal(30.0, np.inf)
+    assert far.sf(np.inf) == 0.0 and far.cdf(np.inf) == 1.0

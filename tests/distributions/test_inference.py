@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +12,19 @@ import scipy.optimize
 import scipy.stats as st
 
 import numbastats as ns
-from numbastats.distributions import Gamma, Normal, StudentT, Weibull, compare, compare_many, fit, goodness
+from numbastats._core.errors import ConvergenceWarning
+from numbastats.distributions import (
+    Gamma,
+    Normal,
+    StudentT,
+    Weibull,
+    compare,
+    compare_many,
+    fit,
+    fit_many,
+    goodness,
+    goodness_many,
+)
 from tests.reference.make_coverage import coverage
 
 Z = 1.959963984540054
@@ -194,7 +207,9 @@ def test_fits_that_say_nothing():
     for bad, match in ((dict(level=1.0), "level=1.0"), (dict(method="jackknife"), "method='jackknife'")):
         with pytest.raises(ValueError, match=match):
             found.estimate(lambda d: d.mean(), **bad)
-    with pytest.raises(ValueError, match="nothing follows from a fit that did not converge: values outside"):
+    with pytest.raises(
+        ValueError, match="nothing follows from a fit that did not converge: .* of .* values (is|are) not above 0"
+    ):
         fit([-1.0, 2.0, 3.0], "gamma").estimate(lambda d: d.mean())
     with pytest.raises(ValueError, match=r"pass x="):
         found.estimate(lambda d: d.mean(), "profile")
@@ -241,6 +256,94 @@ def test_failures_of_the_bootstrap_are_told():
     left_out = np.isnan(answer.samples).sum()
     assert left_out > 0 and answer.message.startswith(f"{left_out} of 99 samples are left out")
     assert answer.se == pytest.approx(np.nanstd(answer.samples, ddof=1))
+
+
+def test_estimates_of_a_batch_are_those_of_its_fits():
+    """All fits at once, at limits and inside; what one refuses, the batch says of that series alone."""
+    rng = np.random.default_rng(5)
+    x = np.where(np.arange(12)[:, None] % 2 == 0, rng.standard_normal((12, 100)), rng.standard_t(3.0, (12, 100)))
+    x[3], x[4] = math.nan, 2.0
+    with pytest.warns(ConvergenceWarning):
+        fits = fit_many(x, "student_t")
+    assert set(fits.limit) == {"", "normal"}
+    for function in (lambda d: d.ppf(0.01), lambda d: float(d.ppf(0.01))):  # in one call, and one after another
+        found = fits.estimate(function, level=0.9)
+        for i, (one, fit_one) in enumerate(zip(found, fits, strict=True)):
+            if i in (3, 4):
+                assert math.isnan(one.value) and math.isnan(one.se) and one.message == fits.messages[i] != "ok"
+            else:
+                want = fit_one.estimate(function, level=0.9)
+                for name in ("value", "se", "lower", "upper"):
+                    assert getattr(one, name) == pytest.approx(getattr(want, name), rel=1e-11)
+                assert one.message == want.message == "ok" and one.level == 0.9
+    assert found.status.tolist() == fits.status.tolist() and found["se"] is found.se and len(found) == 12
+    table = found.summary()
+    assert list(table) == ["value", "se", "lower", "upper", "status", "message", "level"] and "10 of 12 with" in repr(found)
+
+
+def test_estimates_keep_keys_and_shape():
+    rng = np.random.default_rng(6)
+    sets = {"b": rng.gamma(2.0, size=60), "a": rng.gamma(3.0, size=80)}
+    found = fit_many(sets, "gamma").estimate(lambda d: d.mean())
+    assert found.keys == ("b", "a") and found["a"].value == pytest.approx(sets["a"].mean())
+    assert found.to_frame("dict")["key"].tolist() == ["b", "a"]
+    grid = fit_many(rng.gamma(2.0, size=(40, 2, 3)), "gamma", axis=0).estimate(lambda d: d.sf(1.0))
+    assert grid.value.shape == grid.se.shape == grid.messages.shape == (2, 3) and grid.one((1, 2)).se == grid.se[1, 2]
+    assert fit_many(np.empty((0, 5)), "gamma").estimate(lambda d: d.mean()).value.shape == (0,)
+    alone = fit_many([sets["a"]], "gamma")
+    assert alone.estimate(lambda d: d.mean())[0].se == pytest.approx(alone.one(0).estimate(lambda d: d.mean()).se, rel=1e-11)
+
+
+def test_estimates_say_what_each_lacks():
+    rng = np.random.default_rng(7)
+    x = rng.gamma(2.0, size=(3, 60))
+    every = fit_many(x, "gamma", fixed={"shape": 2.0, "scale": 1.0}).estimate(lambda d: d.mean())
+    assert every.value.tolist() == [2.0] * 3 and np.isnan(every.se).all() and "every parameter was fixed" in every.messages[0]
+    counts = fit_many(rng.poisson(3.0, (2, 50)), "poisson").estimate(lambda d: d.ppf(0.9))
+    assert np.isfinite(counts.value).all() and np.isnan(counts.se).all() and "constant around the estimate" in counts.messages[0]
+    zeros = fit_many(np.where(rng.random((2, 60)) < 0.2, 0.0, x[:2]), "gamma", zeros="share").estimate(lambda d: d.mean())
+    assert (zeros.messages == "ok, of the distribution without the share of zeros").all()
+
+    def of_wide(d):
+        if d.shape < np.median(fits["shape"]):
+            raise ValueError("too narrow")
+        return float(d.mean())
+
+    fits = fit_many(x, "gamma")
+    found = fits.estimate(of_wide)
+    assert np.isnan(found.value).sum() == 1 and "refuses the distribution" in found.messages[np.isnan(found.value)][0]
+    uniform = fit_many(rng.random((2, 30)), "uniform").estimate(lambda d: d.mean())
+    assert np.isfinite(uniform.value).all() and np.isnan(uniform.se).all() and "no standard errors" in uniform.messages[0]
+    with pytest.raises(ValueError, match=r"fits\.one\(key\)\.estimate"):
+        fits.estimate(lambda d: d.mean(), "profile")
+    with pytest.raises(TypeError, match="pass a function"):
+        fits.estimate("mean")
+    with pytest.raises(TypeError, match="one number"):
+        fits.estimate(lambda d: d.ppf([0.1, 0.9]))
+
+
+def test_estimates_of_a_batch_by_the_bootstrap():
+    x = np.random.default_rng(8).gamma(2.0, size=(3, 60))
+    x[1] = math.nan
+    fits = fit_many(x, "gamma")
+    found = fits.estimate(lambda d: d.mean(), "bootstrap", count=199, rng=1)
+    assert np.isnan(found.se).tolist() == [False, True, False] and found.messages[1] == fits.messages[1]
+    delta = fits.estimate(lambda d: d.mean())
+    np.testing.assert_allclose(found.se[[0, 2]], delta.se[[0, 2]], rtol=0.25)
+    again = fit_many(x[:1], "gamma").estimate(lambda d: d.mean(), "bootstrap", count=199, rng=1)
+    assert again.se[0] == found.se[0]  # whatever the others are
+
+
+def test_estimates_of_stable_fits():
+    x = ns.stable.rvs(1.7, 0.0, loc=2.0, size=(3, 400), rng=1)
+    fits = ns.stable.fit_many([*x, np.ones(9)])
+    found = fits.estimate(lambda d: d.loc)
+    np.testing.assert_allclose(found.se[:3], fits.se[:3, 2], rtol=1e-9)
+    assert math.isnan(found.value[3]) and found.messages[3] == fits.message[3] and found.status.tolist() == [0, 0, 0, 1]
+    known = ns.stable.fit_many(x, fixed={"alpha": 1.7, "beta": 0.0}).estimate(lambda d: d.scale)
+    assert (known.messages == "ok").all() and (known.se > 0.0).all()
+    with pytest.raises(ValueError, match="bootstrap"):
+        fits.estimate(lambda d: d.loc, "bootstrap")
 
 
 def test_an_estimate_prints_as_a_table():
@@ -390,7 +493,9 @@ def test_goodness_prints_and_refuses():
         goodness(x, "gamma", count=3)
     with (
         pytest.warns(ns.ConvergenceWarning),
-        pytest.raises(ValueError, match="no test of a fit that did not converge: values outside the support"),
+        pytest.raises(
+            ValueError, match="no test of a fit that did not converge: .* values are not above 0, the support of gamma"
+        ),
     ):
         goodness(-x, "gamma")
 
@@ -438,7 +543,9 @@ def test_failed_fits_come_last_with_their_reason():
     x = np.r_[np.random.default_rng(1).gamma(2.0, 1.0, 50), 0.0]
     table = compare(x, ["gamma", "normal", "lognormal"])
     assert list(table.fits) == ["normal", "gamma", "lognormal"] and table.best.family == "normal"
-    assert "gamma: values outside the support" in repr(table) and math.isnan(table.ad["gamma"])
+    assert "gamma: 1 of 51 values is not above 0, the support of gamma: 0 at index 50" in repr(table) and math.isnan(
+        table.ad["gamma"]
+    )
     nothing = compare([1.0, 1.0, 1.0], ["normal", "gamma"])
     with pytest.raises(ValueError, match="no fit ended in a maximum"):
         nothing.best  # noqa: B018
@@ -465,6 +572,33 @@ def test_comparison_of_many_series():
     assert math.isinf(table["mean_difference"][3])
     by_key = compare_many({"a": x[0], "b": x[1]}, ["normal", "lognormal"], criterion="aic")
     assert by_key.fits["normal"].keys == ("a", "b") and by_key.best.tolist() == ["normal", "lognormal"]
+
+
+def test_comparisons_by_series():
+    rng = np.random.default_rng(9)
+    x = {"n": rng.normal(50.0, 12.0, 300), "l": rng.lognormal(1.0, 0.8, 200), "one": np.ones(9), "few": rng.normal(0.0, 1.0, 80)}
+    names = ["normal", "gamma", "lognormal"]
+    found = compare_many(x, names, criterion="aic")
+    table = found.by_series()
+    assert list(table) == ["key", "best", "aic", "bic", "next", "difference", "status", "n_values", "converged"]
+    assert found.keys == tuple(x) and table["key"].tolist() == list(x) and table["best"].tolist() == found.best.tolist()
+    for i, (key, values) in enumerate(x.items()):
+        if key == "one":
+            assert table["best"][i] == table["next"][i] == "" and table["status"][i] == 5 and table["converged"][i] == 0
+            assert np.isnan([table[name][i] for name in ("aic", "bic", "difference")]).all()
+            continue
+        one = [f for f in compare(values, names, criterion="aic").fits.values() if f.converged]
+        assert table["best"][i] == one[0].family and table["converged"][i] == len(one) and table["n_values"][i] == values.size
+        assert table["aic"][i] == pytest.approx(one[0].aic) and table["bic"][i] == pytest.approx(one[0].bic)
+        if len(one) > 1:
+            assert table["next"][i] == one[1].family and table["difference"][i] == pytest.approx(one[1].aic - one[0].aic)
+    assert table["next"][3] == "" and math.isnan(table["difference"][3])  # negative values are normal alone
+    alone = compare_many(np.stack([x["n"], x["n"]]), ["normal"]).by_series()
+    assert "key" not in alone and alone["next"].tolist() == ["", ""] and np.isnan(alone["difference"]).all()
+    light = compare_many(rng.standard_normal((4, 60)), ["student_t", "normal"])  # at its limit, which is compared, too
+    at_limit = light.fits["student_t"].limit == "normal"
+    assert at_limit.any() and (light.by_series()["best"][at_limit] == "normal").all()
+    assert (light.by_series()["next"][at_limit] == "").all()
 
 
 @pytest.mark.slow
@@ -500,3 +634,55 @@ def test_labels_are_read():
         assert goodness(kind(x), "gamma", count=19, rng=1).statistic == goodness(x, "gamma", count=19, rng=1).statistic
         assert found.estimate(lambda d: d.mean(), "profile", x=kind(x)).message == "ok"
     assert isinstance(found.distribution, Gamma) and isinstance(normal()[1].distribution, Normal)
+
+
+def test_goodness_of_many_series():
+    rng = np.random.default_rng(10)
+    sets = {"b": rng.gamma(2.0, size=100), "a": rng.lognormal(0.0, 1.5, 150), "none": np.full(5, np.nan)}
+    tests = goodness_many(sets, "gamma", count=199, rng=1)
+    assert tests.keys == tuple(sets) and len(tests) == 3 and tests.statistic.shape == tests.pvalue.shape == (3,)
+    for key in ("b", "a"):
+        one = goodness(sets[key], "gamma", count=199, rng=2)
+        assert tests[key].statistic == one.statistic and tests[key].pvalue == pytest.approx(one.pvalue, abs=0.12)
+        assert tests[key].fit.params == one.fit.params and tests[key].simulated.shape == (199,)
+    assert tests["a"].pvalue == 0.005 < 0.05 < tests["b"].pvalue
+    assert math.isnan(tests["none"].pvalue) and tests.messages.tolist() == ["ok", "ok", tests.fits.messages[2]]
+    table = tests.summary()
+    assert list(table) == ["key", "statistic", "pvalue", "failed", "n_values", "status", "message"]
+    assert table["n_values"].tolist() == [100, 150, 0] and "3 series, 199 simulated" in repr(tests)
+    again = goodness_many([sets["b"], sets["b"]], "gamma", count=199, rng=1)
+    assert again.pvalue[0] == tests.pvalue[0]  # whatever the others are
+    grid = goodness_many(rng.poisson(3.0, (40, 2, 2)), "poisson", "ks", axis=0, count=19, rng=1)
+    assert grid.pvalue.shape == (2, 2) and grid.simulated.shape == (2, 2, 19) and grid[1, 0].statistic == grid.statistic[1, 0]
+
+
+def test_goodness_says_where_many_series_go():
+    x = np.random.default_rng(11).gamma(2.0, size=(3, 50))
+    for many in (x, list(x), {"a": x[0]}, [x[0], x[1][:9]]):
+        with pytest.raises(ValueError, match="goodness takes one series, goodness_many many"):
+            goodness(many, "gamma")
+    with pytest.raises(TypeError, match=r"fits, which do not keep the values: .*goodness_many\(data, family\)"):
+        goodness(fit_many(x, "gamma"), "gamma")
+
+
+def test_estimates_next_to_the_end_of_a_moment():
+    """The usual steps of derivatives cross shape 1, where the mean ends; the likelihood of such parameters is not small."""
+    found = fit(ns.distributions.GPD(0.8).rvs(60, rng=428), "gpd")
+    assert 0.979 < found.params["shape"] < 0.98
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_delta = found.estimate(lambda d: d.mean())
+        by_profile = found.estimate(lambda d: d.mean(), "profile", x=ns.distributions.GPD(0.8).rvs(60, rng=428))
+        by_draws = found.estimate(lambda d: d.mean(), "bootstrap", count=199, rng=1)
+    shape, scale = found.params["shape"], found.params["scale"]
+    slope = np.array([scale / (1.0 - shape) ** 2, 1.0 / (1.0 - shape)])
+    covariance = found.covariance[np.ix_((0, 2), (0, 2))]
+    assert by_delta.se == pytest.approx(math.sqrt(slope @ covariance @ slope), rel=1e-3)
+    assert by_profile.upper == by_draws.upper == math.inf and 0.0 < by_draws.lower < found.distribution.mean()
+    x = ns.distributions.GPD(0.8).rvs(60, rng=428)
+
+    def lowest(shape):  # profile of the mean: scale = mean (1 - shape)
+        return max(st.genpareto.logpdf(x, s, 0.0, shape * (1.0 - s)).sum() for s in np.linspace(0.01, 0.95, 400))
+
+    assert found.loglik - lowest(by_profile.lower) == pytest.approx(0.5 * 1.959964**2, rel=1e-3)
+    assert "is infinite in 75 of 199 samples" in by_draws.message

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats.distributions import compare, compare_many, fit, fit_many, goodness, standardise
+from numbastats.distributions import compare, compare_many, fit, fit_many, fitting, goodness, standardise
 from numbastats.distributions.fitting import CLASSES, distribution_of
 from numbastats.distributions.limits import limit_distribution
 
@@ -318,3 +318,21 @@ def test_the_error_of_more_zeros_at_a_limit():
 
 def test_values_that_no_parameters_hold_are_outside():
     assert fit([-0.43, -1.69, -3.55, -2.01], "pareto").status == 6
+
+
+@pytest.mark.parametrize("family", ["variance_gamma", "generalized_hyperbolic"])
+def test_a_special_case_on_the_slope_of_a_pole_is_no_limit(family):
+    """The climb leaves the asymmetric Laplace distribution uphill, for a value as mu and lam towards 1/2."""
+    x = np.random.default_rng(2).normal(size=12)
+    for y in (x, x[::-1], -x):
+        found = fit(y, family)
+        assert found.status == 10 and not found.converged and found.limit == "" and np.isnan(list(found.params.values())).all()
+
+
+def test_student_fits_its_cauchy_floor_by_its_own_equations(monkeypatch):
+    """No likelihood is compiled; where half of the values are equal the floor has no maximum, but a ridge to scale 0."""
+    used, launched = [], fitting.launch
+    monkeypatch.setattr(fitting, "launch", lambda kernel, *args, **o: (used.append(kernel.name), launched(kernel, *args, **o)))
+    fit([-1.5, -0.5, 0.1, 0.7, 1.5, 9.0], "student_t")
+    assert "distributions.cauchy_fit" not in used and used.count("distributions.fit_student_t") >= 2
+    assert fit([-1.5, -0.5, -0.5, 1.5], "student_t").limit != "cauchy"

@@ -176,6 +176,9 @@ def test_float32_missing_values_and_adaptive_scales():
     np.testing.assert_allclose(f.density, want, rtol=0, atol=1e-7 * want.max())
     assert kde.conditional(X.astype(np.float32), Y, AXES, **CPU).density.dtype == np.float64
     x, y = np.append(X, [np.nan, 0.0]), np.append(Y, [0.0, np.inf])
+    with pytest.raises(ValueError, match="1 contain inf, which is not missing"):
+        kde.conditional(x, y, AXES, nan_policy="omit")
+    y[-1] = np.nan
     with pytest.raises(ValueError, match="nan_policy='omit'"):
         kde.conditional(x, y, AXES)
     got = kde.conditional(x, y, AXES, nan_policy="omit", **CPU).density

@@ -424,3 +424,20 @@ def test_p_values_of_the_likelihood_ratio_are_uniform():
         with contextlib.suppress(ValueError):  # an inadmissible fit
             p.append(mixture.likelihood_ratio(rng.normal(size=120), 1, family="normal", n_boot=49, rng=i).pvalue)
     assert len(p) > 90 and abs(np.mean(p) - 0.51) < 0.09 and abs(np.mean(np.array(p) <= 0.1) - 0.1) < 0.09
+
+
+def test_estimates_of_many_mixtures():
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.normal(-2.0, 1.0, (3, 300)), rng.normal(3.0, 0.5, (3, 200))], axis=1)
+    fits = mixture.fit_many([*x, np.ones(1)], 2, family="normal", rng=0, cov=True)
+    found = fits.estimate(lambda d: d.mean())
+    want = x.std(axis=1) / np.sqrt(500.0)  # the mean of a normal mixture is that of the data, and so is its error
+    np.testing.assert_allclose(found.value[:3], x.mean(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(found.se[:3], want, rtol=1e-5)
+    assert np.isnan(found.value[3]) and found.messages[3] == fits.message(3) and found.status[3] == fits.status[3]
+    bare = mixture.fit_many(x, 2, family="normal", rng=0).estimate(lambda d: d.ppf(0.9))
+    assert np.isfinite(bare.value).all() and np.isnan(bare.se).all() and "cov=True" in bare.messages[0]
+    counts = mixture.fit_many(rng.poisson(3.0, (2, 200)), 1, family="poisson", rng=0, cov=True)
+    np.testing.assert_allclose(counts.estimate(lambda d: d.mean()).se, np.sqrt(counts["mean"][:, 0] / 200.0), rtol=1e-6)
+    both = mixture.fit_many(rng.logistic(size=(2, 100)), 1, family="logistic", rng=0).estimate(lambda d: d.ppf(0.5))
+    assert np.isfinite(both.value).all() and "keep no covariance" in both.messages[0]

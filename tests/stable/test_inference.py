@@ -72,6 +72,17 @@ def test_other_parameters_may_be_fixed(x):
     assert found.lower < 1.6 < found.upper
 
 
+def test_profiles_print_as_tables():
+    found = ns.stable.ProfileInterval("alpha", 1.6, 1.5, 1.75, 0.9, np.array([1.6]), np.array([-3.0]), "ok")
+    assert [line.split() for line in repr(found).splitlines()] == [
+        ["ProfileInterval:", "ok"],
+        ["parameter", "estimate", "lower", "90", "%", "upper", "90", "%"],
+        ["alpha", "1.6", "1.5", "1.75"],
+    ]
+    assert "<th>upper 90 %</th>" in found._repr_html_()
+    assert [column.item() for column in found.to_frame("dict").values()] == ["alpha", 1.6, 1.5, 1.75, 0.9]
+
+
 @pytest.mark.slow
 def test_coverage():
     """Of 95 % intervals for alpha, 50 data sets of 150 values."""

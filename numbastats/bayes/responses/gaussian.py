@@ -17,6 +17,7 @@ def _log_density(y, m, own):
 
 GAUSSIAN = Response(
     word="gaussian",
+    aliases=("normal",),
     noun="numbers",
     samplers=("normal", "wide"),
     usual="normal",

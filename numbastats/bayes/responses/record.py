@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbastats._core.checks import letters
 from numbastats.bayes.kernels import likelihood as k
 
 
@@ -45,6 +46,7 @@ class Record:
     Parameters
     ----------
     word : str
+    aliases : tuple of str
         By which users name it.
     noun : str
         What the outcomes are, in messages.
@@ -82,6 +84,7 @@ class Record:
     """
 
     word: Any
+    aliases: tuple[str, ...] = ()
     noun: str
     samplers: tuple[str, ...] = ("hamiltonian", "surrogate")
     usual: str | None = None
@@ -190,11 +193,23 @@ class Joint(Record):
     curvature: Callable
 
 
+def _known():
+    return importlib.import_module(__name__.rpartition(".")[0]).RESPONSES
+
+
+def word_of(response):
+    """The word of a record, for it or for another one that means the same, with or without capitals; others as they are."""
+    if not isinstance(response, str):
+        return response
+    words = {letters(word): record.word for record in _known().values() for word in (record.word, *record.aliases)}
+    return words.get(letters(response), response)
+
+
 def record_of(response):
     """The record of a word, or of itself; raises for unknown words."""
     if isinstance(response, Record):
         return response
-    known = importlib.import_module(__name__.rpartition(".")[0]).RESPONSES
+    known, response = _known(), word_of(response)
     if response not in known:
         raise ValueError(f"response={response!r} is not understood; use one of {', '.join(map(repr, known))}")
     return known[response]

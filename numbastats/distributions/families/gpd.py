@@ -8,7 +8,7 @@ import numpy as np
 
 from numbastats._core.kernel import device_function
 from numbastats.distributions.contains import Contains
-from numbastats.distributions.kernels.likelihood import Likelihood, settled_at_least
+from numbastats.distributions.kernels.likelihood import MAXIMUM, Likelihood, settled_at_least
 from numbastats.distributions.kernels.points import FUNCTIONS, Points
 from numbastats.distributions.protocol import Distribution, OneShape
 from numbastats.scalar.bits import muladd
@@ -100,9 +100,9 @@ def score(z, c):
 
 @device_function
 def guess(attempt, mean, sd, low, middle, high):
-    """By moments, as an exponential distribution, or with a heavy tail by the median."""
+    """By moments, as an exponential distribution, or with a heavy tail by the lower quartile."""
     shape = 0.5 * (1.0 - mean * mean / (sd * sd)) if attempt == 0 else (0.0 if attempt == 1 else 0.7)
-    return shape, 0.0, mean * (1.0 - shape) if attempt < 2 else 1.1 * middle
+    return shape, 0.0, mean * (1.0 - shape) if attempt < 2 else 3.1 * low
 
 
 settled = settled_at_least
@@ -157,6 +157,7 @@ class GPD(OneShape, Distribution):
         below=(-0.5,),
         above=(100.0,),
         starts=3,
+        every=MAXIMUM,
         closed=True,
         cost=250.0,
     )

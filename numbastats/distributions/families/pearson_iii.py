@@ -13,7 +13,7 @@ from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels.likelihood import Likelihood
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
-from numbastats.scalar.bits import muladd
+from numbastats.scalar.bits import clip, muladd
 from numbastats.scalar.elementary import exp, log, log1p, log1p_product
 from numbastats.scalar.incomplete import excess_by, gamma_log_tails_by, gamma_quantile
 from numbastats.scalar.normal import ndtri1
@@ -25,15 +25,10 @@ _LEAST = 1e-100  # skewness that doubles do not tell from 0
 
 
 @device_function
-def _at_least(x, low):
-    """The larger of two numbers. NaN stays: ``max`` drops it on a GPU."""
-    return low if x < low else x
-
-
-@device_function
 def constants(skew):
-    root = 2.0 / _at_least(abs(skew), _LEAST)
-    return gamma.constants(root * root), root, log(root), (1.0 if skew >= 0.0 else -1.0), 0.5 * _at_least(abs(skew), _LEAST)
+    size = clip(abs(skew), _LEAST, math.inf)
+    root = 2.0 / size
+    return gamma.constants(root * root), root, log(root), (1.0 if skew >= 0.0 else -1.0), 0.5 * size
 
 
 @device_function
@@ -45,7 +40,7 @@ def support(c):
 @device_function
 def _variable(t, c):
     """The gamma variable a (1 + |skew| t/2) without rounding the product: t is the distance from the mean to the long tail."""
-    return c[0][0] * _at_least(muladd(c[4], t, 1.0), 0.0)
+    return c[0][0] * clip(muladd(c[4], t, 1.0), 0.0, math.inf)
 
 
 @device_function

@@ -216,3 +216,6 @@ def Landau(loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> Stable:
     (0.1806556, 1.0, 1.0)
     """
     return Stable(1.0, 1.0, loc, scale)
+
+
+stable.StableFits._of = Stable  # of which functions in its `estimate` are

@@ -46,7 +46,8 @@ def mass_at(low, high):
         inner = _panel(width, (near,))
     else:
         fall = width * (near + 0.5 * width)
-        inner = _ROOT_HALF_PI * (erfcx(_ROOT_HALF * near) - (exp(-fall) * erfcx(_ROOT_HALF * far) if fall < 745.0 else 0.0))
+        rest = 0.0 if fall >= 745.0 or near == math.inf else exp(-fall) * erfcx(_ROOT_HALF * far)  # NaN stays
+        inner = _ROOT_HALF_PI * (erfcx(_ROOT_HALF * near) - rest)
     return near, log(inner)
 
 

@@ -224,53 +224,44 @@ def _eight(r):
 
 
 @_function
+def _plus(a, v, p):
+    """Eight sums with v times eight numbers added."""
+    return (
+        a[0] + v * p[0],
+        a[1] + v * p[1],
+        a[2] + v * p[2],
+        a[3] + v * p[3],
+        a[4] + v * p[4],
+        a[5] + v * p[5],
+        a[6] + v * p[6],
+        a[7] + v * p[7],
+    )
+
+
+@_function
 def _powers(x, w, loc, over, beta):
     """Sums of w r^b for all nodes b, or for a given beta in the place of each, and of these times log r; r = |x - loc| over."""
-    a0, a1, a2, a3, a4, a5, a6, a7 = _EIGHT
-    b0, b1, b2, b3, b4, b5, b6, b7 = _EIGHT
+    sums, moments, s = _EIGHT, _EIGHT, 0.0
     if beta == beta:
         for j in range(x.size):
             r = abs(x[j] - loc) * over
-            a0 += w[j] * el.exp(beta * el.log(max(r, _SHORT))) if r > 0.0 else 0.0
-        return (a0, a0, a0, a0, a0, a0, a0, a0), _EIGHT
+            s += w[j] * el.exp(beta * el.log(max(r, _SHORT))) if r > 0.0 else 0.0
+        return (s, s, s, s, s, s, s, s), _EIGHT
     for j in range(x.size):
         r, v = abs(x[j] - loc) * over, w[j]
-        p, t = _eight(r), v * el.log(max(r, _SHORT))
-        a0 += v * p[0]
-        a1 += v * p[1]
-        a2 += v * p[2]
-        a3 += v * p[3]
-        a4 += v * p[4]
-        a5 += v * p[5]
-        a6 += v * p[6]
-        a7 += v * p[7]
-        b0 += t * p[0]
-        b1 += t * p[1]
-        b2 += t * p[2]
-        b3 += t * p[3]
-        b4 += t * p[4]
-        b5 += t * p[5]
-        b6 += t * p[6]
-        b7 += t * p[7]
-    return (a0, a1, a2, a3, a4, a5, a6, a7), (b0, b1, b2, b3, b4, b5, b6, b7)
+        p = _eight(r)
+        sums, moments = _plus(sums, v, p), _plus(moments, v * el.log(max(r, _SHORT)), p)
+    return sums, moments
 
 
 @_function
 def _pairs(x, w, over):
     """Least possible sums of `_powers` about any loc: |u - loc|^b + |v - loc|^b is at least |u - v|^b for b <= 1."""
-    a0, a1, a2, a3, a4, a5, a6, a7 = _EIGHT
+    sums = _EIGHT
     for j in range(x.size // 2):
         k = x.size - 1 - j
-        p, v = _eight((x[k] - x[j]) * over), min(w[j], w[k])
-        a0 += v * p[0]
-        a1 += v * p[1]
-        a2 += v * p[2]
-        a3 += v * p[3]
-        a4 += v * p[4]
-        a5 += v * p[5]
-        a6 += v * p[6]
-        a7 += v * p[7]
-    return a0, a1, a2, a3, a4, a5, a6, a7
+        sums = _plus(sums, min(w[j], w[k]), _eight((x[k] - x[j]) * over))
+    return sums
 
 
 @_function

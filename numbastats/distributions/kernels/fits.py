@@ -78,6 +78,7 @@ _LOG_2PI = 1.8378770664093453
 _LEAST_DF, _MOST_DF = 0.05, 1e6  # of Student's t; below, the likelihood has poles at every value
 _NARROW = 1e-9  # scales in units of the quartile distance; below, the likelihood climbs to a pole
 _ABOVE = 1.0 + 1e-12  # weights that add up to a quantile's share but for rounding count as that
+_CURVED = 1e-8  # least curvature of a maximum for each value
 _CLEAR = 1.25  # degrees of freedom from which on ties make no pole, over those below which they do
 _FEW = 30  # values whose likelihood may well have several maxima
 _LARGE, _SMALL = 1e150, 1e-150  # data of normal families: beyond, their squares leave the doubles
@@ -434,7 +435,13 @@ def _student_limit(data, p):
     return LIMIT if p[0] >= most else 0
 
 
-_student_climb = climber(_student_derivatives, (True, False, True), _student_limit)
+@_function
+def _student_least(data, mass):
+    """With df known the least curvature of a maximum: where ties are just not enough for a pole, a ridge leads to scale 0."""
+    return _CURVED * mass if data[4] == math.inf else -math.inf
+
+
+_student_climb = climber(_student_derivatives, (True, False, True), _student_limit, _student_least)
 
 
 @_function
@@ -501,7 +508,8 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
         centre, half = _shortest_half(x, w, weighted, mass)
     p, low = work[PAR], work[LOW]
     best, status, floor = -math.inf, NO_CONVERGENCE, _LEAST_DF
-    attempt, starts = 0, (4 if half > 0.0 else 2) if free else 1  # a loop over two would be unrolled, at twice the compile time
+    # a loop over two would be unrolled, at twice the compile time; with df fixed the last start is the first
+    attempt, starts = 0, (4 if free else 3) if half > 0.0 else (2 if free else 1)
     while attempt < starts:
         attempt += 1
         if attempt == 1:
@@ -516,7 +524,7 @@ def _fit_student(x, w, weighted, least, most, fixed, params, info, numbers, work
         begin(fixed, work)
         low[0] = floor
         sample = x, w, mass, _NARROW * unit, _MOST_DF if free else math.inf
-        done, reached, passes = _student_climb(sample, 3, mass, 1e-3, MOST, work)
+        done, reached, passes = _student_climb(sample, np.int64(3), mass, 1e-3, MOST, work)  # not 3: see `quartiles`
         numbers[PASSES] += passes
         if free and p[0] <= floor and done != POLE:
             done = BOUND

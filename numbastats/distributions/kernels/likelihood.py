@@ -30,6 +30,7 @@ import functools
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba import types
 
 from numbastats._core import numba_internals
@@ -621,7 +622,7 @@ def _best_climb(data, about, params, numbers, work):
     """
     held, family, precise, aim, before, p = data[1], data[4], data[5], work[_EXTRA + 4], work[_EXTRA + 5], work[PAR]
     rules, mass, least, n = family[1], numbers[MASS], data[0][7], family[1].shapes + 2
-    best, status, climbs, last, left = -math.inf, NO_CONVERGENCE, 0, math.inf, 0
+    best, status, climbs, last, left = -math.inf, NO_CONVERGENCE, 0, math.inf, np.int64(0)  # not 0: see `quartiles`
     more = rules.every >= MAXIMUM or (rules.every == WHERE_FIXED and held[n - 1] == held[n - 1])
     precise[0] = 0.0
     if params[n - 1] == params[n - 1]:
@@ -837,10 +838,14 @@ class Likelihood:
         self.kernel.shared = self._on_cpu
         points.own(self.kernel)
 
+    @property
+    def rule(self):
+        """The family's `settled`, as a plain function of a number and of numbers or arrays."""
+        return getattr(self._points.formulas, "settled", nothing_settled).py_func
+
     def settled(self, located):
         """Which of loc and scale, NaN where they are free, are at values of the sample."""
-        rule = getattr(self._points.formulas, "settled", nothing_settled)
-        found = rule(located[0], 0.0, 0.5, 1.0)
+        found = self.rule(located[0], 0.0, 0.5, 1.0)
         return tuple(n for n, v, w in zip(("loc", "scale"), located, found, strict=True) if v != v and w == w)
 
     @property
@@ -851,8 +856,7 @@ class Likelihood:
     @property
     def tied(self):
         """Whether the scale is at a value of the sample by the distance from a given location."""
-        rule = getattr(self._points.formulas, "settled", nothing_settled)
-        return math.isnan(rule(math.nan, 0.0, 0.5, 1.0)[1]) and not math.isnan(rule(0.0, 0.0, 0.5, 1.0)[1])
+        return math.isnan(self.rule(math.nan, 0.0, 0.5, 1.0)[1]) and not math.isnan(self.rule(0.0, 0.0, 0.5, 1.0)[1])
 
     @property
     def settles(self):

@@ -23,7 +23,7 @@ from numba import prange, types
 
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function, bind, device_function
-from numbastats.scalar.bits import at, in_step
+from numbastats.scalar.bits import at, clip, in_step
 from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.loops import CHUNK
 
@@ -194,12 +194,11 @@ def newton_step(z, low, high, target, upper, positive, logpdf, logs):
     low, high = (z, high) if excess < 0.0 else (low, z)
     step = -excess * exp(logs - logpdf)
     if positive:
-        ratio = step / z
-        new = z * exp(-4.0 if ratio < -4.0 else (4.0 if ratio > 4.0 else ratio))
+        new = z * exp(clip(step / z, -4.0, 4.0))
         first, last = low, high
     else:
         reach = max(abs(z), 1.0)
-        new = z + (-4.0 * reach if step < -4.0 * reach else (4.0 * reach if step > 4.0 * reach else step))
+        new = z + clip(step, -4.0 * reach, 4.0 * reach)
         first, last = max(low, -8.0 * reach), min(high, 8.0 * reach)
     middle = _between(first, last, positive)
     by_newton = new > low and new < high
