@@ -586,8 +586,6 @@ def estimates(
         raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
     choice("method", method, ("delta", "bootstrap"))
     level, converged = _check_estimate(function, level), np.ravel(batch.converged)
-    if isinstance(function, str) and not isinstance(batch.se, np.ndarray):
-        raise TypeError(f"function={function!r}: of mixtures pass a function of a distribution, as lambda d: d.ppf(0.01)")
     if method == "delta":
         value, se, said = (_of_parameter if isinstance(function, str) else _deltas)(batch, function)
         width = half_width(level) * se

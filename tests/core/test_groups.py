@@ -130,7 +130,7 @@ def test_what_is_asked_about(fit_many, frame):
         fit_many(frame[["x", "run"]])
     with pytest.raises(ValueError, match=r"columns \['run', 'x'\].*frame\[\['key', 'x'\]\] with by='key'"):
         fit_many(frame, by="gene")
-    with pytest.raises(ValueError, match="columns.*select one column"):
+    with pytest.raises(ValueError, match=r"columns \['run', 'x'\], of which one has the values.*frame.groupby\('key'\)\['x'\]"):
         fit_many(frame.groupby("gene"))
     with pytest.raises(ValueError, match="by='genes' names 'genes', but the columns of data are"):
         fit_many(frame, by="genes")

@@ -325,7 +325,7 @@ def test_estimates_say_what_each_lacks():
     assert named.value.tolist() == fits["shape"].tolist() and named.se.tolist() == fits.se[:, 0].tolist()
     assert named[1].upper == pytest.approx(fits.one(1).estimate("shape", level=0.9).upper, rel=1e-13)
     fixed = fit_many(x, "gamma", fixed={"shape": 2.0}).estimate("shape")
-    assert fixed.messages[0] == "the parameter was fixed" and np.isnan(fixed.se).all() and fixed.value.tolist() == [2.0] * 3
+    assert "the parameter was fixed" in fixed.messages[0] and np.isnan(fixed.se).all() and fixed.value.tolist() == [2.0] * 3
     with pytest.raises(TypeError, match="one number"):
         fits.estimate(lambda d: d.ppf([0.1, 0.9]))
 

@@ -437,6 +437,8 @@ def test_estimates_of_many_mixtures():
     assert np.isnan(found.value[3]) and found.messages[3] == fits.message(3) and found.status[3] == fits.status[3]
     bare = mixture.fit_many(x, 2, family="normal", rng=0).estimate(lambda d: d.ppf(0.9))
     assert np.isfinite(bare.value).all() and np.isnan(bare.se).all() and "cov=True" in bare.messages[0]
+    with pytest.raises(TypeError, match="function='mean' is no parameter that the fits have errors of: pass a function"):
+        fits.estimate("mean")
     counts = mixture.fit_many(rng.poisson(3.0, (2, 200)), 1, family="poisson", rng=0, cov=True)
     np.testing.assert_allclose(counts.estimate(lambda d: d.mean()).se, np.sqrt(counts["mean"][:, 0] / 200.0), rtol=1e-6)
     both = mixture.fit_many(rng.logistic(size=(2, 100)), 1, family="logistic", rng=0).estimate(lambda d: d.ppf(0.5))
