@@ -33,7 +33,7 @@ class CompareOptions(TypedDict, total=False):
 class FitOptions(CompareOptions, total=False):
     """Options of `fit_many` that the method `fit` of a distribution has."""
 
-    fixed: Mapping[str, float | None] | None
+    fixed: Mapping[str, ArrayLike | None] | None
     zeros: Zeros | None
     censored: tuple[ArrayLike, ArrayLike] | None
     event: ArrayLike | None
