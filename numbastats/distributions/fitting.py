@@ -1324,9 +1324,9 @@ def _cut(truncated):
 
 
 def one_series(x, many, cls=None):
-    """The values of one series in doubles; `many` is the call for many series."""
+    """The values of one series in doubles; `many` says what is for many series."""
     family = None if cls is None or cls.is_discrete else cls.family
-    values = series(x, "x", f"{many} is for many series; pass x.ravel() for one of all values", family)
+    values = series(x, "x", f"{many}; pass x.ravel() for one of all values", family)
     return values.astype(np.float64, copy=False)
 
 
@@ -1443,7 +1443,7 @@ def fit(
     """
     cls, device = _checked(family, zeros, "cpu", 1)
     ends, cut = _ends_of(x, censored), _cut(truncated)
-    a = one_series(x if ends is None else ends[0], "fit_many(x, family, axis=...)", cls)
+    a = one_series(x if ends is None else ends[0], "fit_many(x, family, axis=...) is for many series", cls)
     refuse_missing(a, nan_policy, "x")
     ends = None if ends is None or _are_exact(*ends) else ends
     plan = _plan(cls, fixed, ends is not None, cut)

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -30,7 +30,6 @@ from numbastats.distributions.fitting import (
     class_of,
     fit,
     fit_many,
-    is_ragged,
     one_series,
     series_of,
 )
@@ -384,7 +383,7 @@ def _profile(found, function, level, x):
     if x is None:
         raise ValueError('method="profile" needs the data of the fit: pass x=')
     chart = _chart(found, "profile")
-    data = one_series(x, "one(i) of the fits")
+    data = one_series(x, "one(i) of many fits has those of one")
     data = data[~np.isnan(data) & ~((data == 0.0) & (found.zeros > 0.0))]
 
     def loglik(u):
@@ -912,7 +911,7 @@ def compare(
     """
     choice("criterion", criterion, ("bic", "aic"))
     names = _families(families)
-    x = one_series(x, "compare_many(x, axis=...)", class_of(names[0]))
+    x = one_series(x, "compare_many(x, axis=...) is for many series", class_of(names[0]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = [fit(x, name, nan_policy=nan_policy) for name in names]
@@ -1036,9 +1035,7 @@ def goodness(
     _check_count(count)
     if isinstance(x, DistributionFits):
         raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
-    if isinstance(x, Mapping) or hasattr(x, "ngroups") or is_ragged(x) or (np.ndim(x) > 1 and np.shape(x)[-1] > 1):
-        raise ValueError("x are many series, or have several columns; goodness takes one series, goodness_many many")
-    x = one_series(x, "goodness_many(x, family, axis=...)", class_of(family))
+    x = one_series(x, "goodness takes one series, goodness_many many", class_of(family))
     found = fit(x, family, fixed=fixed, nan_policy=nan_policy)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
