@@ -34,8 +34,11 @@ __all__ = [
 
 NanPolicy = Literal["raise", "omit"]
 _MISSING = ("NoneType", "NAType", "NaTType", "MaskedConstant")  # types of one value each, by name: pandas may not be there
-_UNEQUAL = "{} holds sequences of unequal lengths, no array; pass one sequence of numbers"
 _SAID = "missing (NaN, NA, None or masked)"
+
+
+class _Unequal(ValueError):
+    """Sequences of unequal lengths, which make no array."""
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------------
@@ -120,7 +123,7 @@ def _array(x, name):
     try:
         return np.asarray(x)
     except ValueError:
-        raise ValueError(_UNEQUAL.format(name)) from None
+        raise _Unequal(f"{name} holds sequences of unequal lengths, no array; pass one sequence of numbers") from None
 
 
 def _native(a):
@@ -178,8 +181,6 @@ def _refuse(what, a, name, given):
     at = next((i for i, v in enumerate(values) if isinstance(what, np.dtype) or type(v) is what), 0)
     first = repr(values[at]) if values else "none"
     first = first if len(first) <= 40 else f"{first[:37]}..."
-    if a.ndim == 0 and isinstance(given, Mapping):
-        raise TypeError(f"{name} is a dict; pass one of its entries, as {name}[{next(iter(given), 'key')!r}]")
     if a.ndim == 0 and hasattr(given, "__iter__") and not isinstance(given, str | bytes):
         raise TypeError(f"{name} is a {type(given).__name__}, which is no array; pass list({name})")
     if kind in "SUT":
@@ -271,15 +272,18 @@ def series(x, name="x", elsewhere="pass .ravel() of it", family=None):
     `elsewhere` says what to do with many series, and with arrays of more axes.
     """
     if type(x) is not np.ndarray or x.ndim != 1:
-        if hasattr(x, "ngroups"):
-            raise ValueError(f"{name} is a groupby, of many series: {elsewhere}")
+        if hasattr(x, "ngroups") or (isinstance(x, Mapping) and not is_frame(x)):
+            raise ValueError(f"{name} is a {type(x).__name__}, of many series: {elsewhere}")
         if is_frame(x) and len(names := names_in(x, name)) != 1:
             raise TypeError(
                 f"{name} is a frame with the columns {_listed(names)}: pick a column, as frame[{_pick(x, names)!r}]"
                 if names
                 else f"{name} is a frame without columns"
             )
-    a = floats(x, name, family)
+    try:
+        a = floats(x, name, family)
+    except _Unequal as error:
+        raise _Unequal(f"{error}. Of many series: {elsewhere}") from None
     if a.ndim == 2 and a.shape[1] == 1:
         return a[:, 0]
     if a.ndim == 0:

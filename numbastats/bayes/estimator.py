@@ -89,8 +89,8 @@ class _Regression(Estimator, Options):
         params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
         for values, called in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset")):
-            one = called == "y" and getattr(values, "shape", ())[1:] == (1,) and hasattr(values, "columns")
-            rows_alike(X, values[values.columns[0]] if one else values, ("X", called))
+            one = called == "y" and hasattr(values, "iloc") and values.shape[1:] == (1,)
+            rows_alike(X, values.iloc[:, 0] if one else values, ("X", called))
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
         names, missing = arguments.names_of(X), 0

@@ -1526,9 +1526,9 @@ def _cut(truncated):
 
 
 def one_series(x, many, cls=None):
-    """The values of one series in doubles; `many` is the call for many series."""
+    """The values of one series in doubles; `many` says what is for many series."""
     family = None if cls is None or cls.is_discrete else cls.family
-    values = series(x, "x", f"{many} is for many series; pass x.ravel() for one of all values", family)
+    values = series(x, "x", f"{many}; pass x.ravel() for one of all values", family)
     return values.astype(np.float64, copy=False)
 
 
@@ -1664,7 +1664,7 @@ def fit(
     first = pair_of(censored)[0] if x is None and censored is not None else x
     if first is None:
         raise TypeError("x is None; pass values, or censored=(lo, hi)")
-    a = one_series(first, "fit_many(x, family, axis=...)", cls)
+    a = one_series(first, "fit_many(x, family, axis=...) is for many series", cls)
     for called, values in given.named():
         rows_alike(first, values, ("x", called))
     if given.something:

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -386,7 +386,7 @@ def _profile(found, function, level, x):
     if x is None:
         raise ValueError('method="profile" needs the data of the fit: pass x=')
     chart = _chart(found, "profile")
-    data = one_series(x, "one(i) of the fits")
+    data = one_series(x, "one(i) of many fits has those of one")
     data = data[~np.isnan(data) & ~((data == 0.0) & (found.zeros > 0.0))]
 
     def loglik(u):
@@ -954,10 +954,10 @@ def compare(
     (['gamma', 'weibull', 'lognormal', 'normal'], 'gamma')
     """
     choice("criterion", criterion, ("bic", "aic"))
-    values = one_series(x, "compare_many(x, axis=...)")
+    values = one_series(x, "compare_many(x, axis=...) is for many series")
     families, note = _by_values(families, "compare", values, lambda: _are_integers(x))
     names = _families(families)
-    x = one_series(x, "compare_many(x, axis=...)", class_of(names[0]))
+    x = one_series(x, "compare_many(x, axis=...) is for many series", class_of(names[0]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = [fit(x, name, nan_policy=nan_policy) for name in names]
@@ -1081,9 +1081,7 @@ def goodness(
     _check_count(count)
     if isinstance(x, DistributionFits):
         raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
-    if isinstance(x, Mapping) or hasattr(x, "ngroups") or is_ragged(x) or (np.ndim(x) > 1 and np.shape(x)[-1] > 1):
-        raise ValueError("x are many series, or have several columns; goodness takes one series, goodness_many many")
-    x = one_series(x, "goodness_many(x, family, axis=...)", class_of(family))
+    x = one_series(x, "goodness takes one series, goodness_many many", class_of(family))
     found = fit(x, family, fixed=fixed, nan_policy=nan_policy)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
