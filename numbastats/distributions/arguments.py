@@ -36,6 +36,8 @@ class FitOptions(CompareOptions, total=False):
     fixed: Mapping[str, float | None] | None
     zeros: Zeros | None
     censored: tuple[ArrayLike, ArrayLike] | None
+    event: ArrayLike | None
+    entry: ArrayLike | None
     truncated: tuple[float | None, float | None] | None
     method: FitMethod
 

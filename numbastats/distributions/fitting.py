@@ -17,9 +17,9 @@ import numbastats.stable as stable
 from numbastats._core.checks import choice, is_lazy, warn_of_shares
 from numbastats._core.data import NanPolicy, check_policy, check_weights, doubles, is_frame, names_in, refuse_missing, series
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
-from numbastats._core.groups import Keys, keys_of, labelled_sets
+from numbastats._core.groups import Keys, keys_of, labelled_sets, same_order
 from numbastats._core.information import standard_errors
-from numbastats._core.kinds import LAZY, has_labels, rows_alike
+from numbastats._core.kinds import LAZY, rows_alike
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
@@ -30,6 +30,16 @@ from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
 from numbastats.distributions.catalogue import CLASSES, class_of, distribution_of
+from numbastats.distributions.censoring import (
+    are_exact,
+    bounded,
+    bounds_of_scipy,
+    entered,
+    is_censored_data,
+    of_events,
+    pair_of,
+    seen,
+)
 from numbastats.distributions.composition import ByItem
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.intervals import at_places
@@ -687,6 +697,13 @@ def is_ragged(data):
     return isinstance(data, list | tuple) and len({np.shape(a) for a in data}) > 1
 
 
+def _is_keyed(data):
+    """Whether data are series with keys, or of several lengths."""
+    if isinstance(data, list | tuple):
+        return labelled_sets(data)[1] is not None or is_ragged(data)
+    return isinstance(data, Mapping) or hasattr(data, "ngroups")
+
+
 def _is_labelled(data):
     """Whether data are of xarray."""
     return hasattr(data, "dims") and hasattr(data, "coords")
@@ -764,6 +781,205 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
     return _Series(moved.reshape(-1), w, np.arange(count + 1, dtype=np.int64) * length, shape, None, labels)
 
 
+class _Given(NamedTuple):
+    """What goes beside values: an array for each, alike to the data, or the name of a column of a frame."""
+
+    weights: Any = None
+    censored: Any = None
+    event: Any = None
+    entry: Any = None
+    trials: Any = None
+
+    @property
+    def something(self):
+        """Whether there is any of it but weights."""
+        return any(v is not None for v in self[1:])
+
+    def named(self):
+        """Pairs of a name and an array, as far as there are any."""
+        ends = self.censored if isinstance(self.censored, tuple | list) else ()
+        given = ("weights", self.weights), ("event", self.event), ("entry", self.entry), ("n", self.trials)
+        return [(called, v) for called, v in (*given, *(("censored", end) for end in ends)) if v is not None]
+
+    @property
+    def columns(self):
+        """Names of columns among them."""
+        return [v for _, v in self.named() if isinstance(v, str)]
+
+
+class _Known(NamedTuple):
+    """Series with what is known of their values: upper ends, where these are intervals."""
+
+    series: _Series
+    entry: NDArray[np.float64] | None = None  # from where on each value is seen
+    trials: NDArray[np.float64] | None = None  # of which each value counts successes
+
+
+class _Beside(NamedTuple):
+    """How what goes beside values becomes one array in their order."""
+
+    flat: Callable[..., Any]  # of what is given, its name, and the function that makes numbers of an array
+    place: Callable[[int], str]  # words for an index of that array
+
+    def __call__(self, values, name, numbers=doubles):
+        return self.flat(values, name, numbers)
+
+
+def _of_rows(data, by, used, least):
+    """Series of the numbers of a frame's rows, what goes beside them, and the name of the column of values, None without one."""
+    if not is_frame(data):
+        labelled_sets(data, by)  # says what to pass
+    columns = names_in(data, "data")
+    for column in used:
+        choice("a column", column, columns)
+    keys, number = [by] if isinstance(by, str) else list(by), "row"
+    while number in columns:
+        number += "_"
+    polars = hasattr(data, "with_row_index")
+    numbered = data.with_row_index(number) if polars else data.assign(**{number: np.arange(len(data))})
+    series = series_of(numbered[[*(key for key in keys if key in columns), number]], None, None, least, by)
+    at = series.x.astype(np.int64)
+
+    def flat(values, name, numbers):
+        if not isinstance(values, str):
+            rows_alike(data, values, ("data", name))
+        column = numbers(data[values] if isinstance(values, str) else values, name)
+        if column.shape not in ((), (len(data),)):
+            raise ValueError(
+                f"{name} has shape {column.shape}; it must be a column of data, or have a value for each of its rows"
+            )
+        return np.broadcast_to(column, len(data))[at]
+
+    rest = [column for column in columns if column not in (*keys, *used)]
+    if len(rest) > 1:
+        raise ValueError(f"data has the columns {rest} beside those that are named; pass it with one of them alone")
+    return series, _Beside(flat, lambda i: f"row {at[i]}"), rest[0] if rest else None
+
+
+def _of_sets(data, series, name):
+    """What goes beside the series of a list, a dict or groups."""
+    sizes, keys = np.diff(series.off), series.keys
+    sets = labelled_sets(data, name=name)[0]
+
+    def flat(values, called, numbers):
+        parts, others = labelled_sets(values, name=called)
+        if not isinstance(parts, list | tuple) and np.ndim(parts) == 0:
+            return np.full(series.x.size, numbers(parts, called))
+        parts = same_order(parts, keys, others, called)
+        if len(parts) != len(sizes):
+            raise ValueError(f"{called} has {len(parts)} series and {name} {len(sizes)}; they must agree")
+        for part, of in zip(parts, sets, strict=True):
+            rows_alike(of, part, (name, called))
+        found = [numbers(part, called) for part in parts]
+        wrong = [i for i, (a, size) in enumerate(zip(found, sizes, strict=True)) if a.shape != (size,)]
+        if wrong:
+            i = wrong[0] if keys is None else keys[wrong[0]]
+            raise ValueError(f"{called} has shape {found[wrong[0]].shape} in series {i!r}, of {sizes[wrong[0]]} values")
+        return np.concatenate([*found, np.zeros(0)])
+
+    def place(i):
+        j = int(np.searchsorted(series.off, i, "right")) - 1
+        return f"{i - series.off[j]} of series {j if keys is None else keys[j]!r}"
+
+    return _Beside(flat, place)
+
+
+def _of_array(data, axis, name):
+    """What goes beside an array of series."""
+    shape = np.shape(data)
+    order = np.moveaxis(np.arange(math.prod(shape)).reshape(shape), axis, -1).reshape(-1) if len(shape) > 1 else None
+
+    def flat(values, called, numbers):
+        rows_alike(data, values, (name, called))
+        made = numbers(values, called)
+        if len(shape) == 1 and made.ndim == 2 and made.shape[1] == 1:  # a frame of one column
+            made = made[:, 0]
+        try:
+            full = np.broadcast_to(made, shape)
+        except ValueError:
+            raise ValueError(f"{called} has shape {made.shape}; it must broadcast to the shape of {name}, {shape}") from None
+        return np.moveaxis(full, axis, -1).reshape(-1)
+
+    def place(i):
+        at = tuple(int(j) for j in np.unravel_index(i if order is None else order[i], shape))
+        return str(at if len(at) > 1 else at[0])
+
+    return _Beside(flat, place)
+
+
+def _known_series(data, given, axis, by, dim, least, name):
+    """`_Known` of data, and what goes beside them."""
+    pair = None if given.censored is None else pair_of(given.censored)
+    given = given._replace(censored=pair)
+    if pair is not None and given.event is not None:
+        raise ValueError(
+            "censored= and event= both say what is known of a value; pass event= where times are exact or open above, and "
+            "censored=(lo, hi) for all else"
+        )
+    if by is None and (named := given.columns):
+        raise ValueError(f"{named[0]!r} is the name of a column, which goes with a frame and by= of fit_many; pass the column")
+    if data is None and pair is None:
+        raise TypeError(f"{name} is None; pass values, or censored=(lo, hi)")
+    base, column = data if data is not None else pair[0], None
+    if by is not None:
+        series, beside, column = _of_rows(base, by, given.columns, least)
+        if column is None and pair is None:
+            raise ValueError(f"{name} has no column of values beside {by!r} and those that are named")
+        x = None if column is None else beside(column, name)
+    else:
+        base = list(base) if hasattr(base, "__next__") else base
+        called, keyed = name if data is not None else "censored lo", _is_keyed(base)
+        series = series_of(base, axis, None if keyed else given.weights, least, None, dim, called)
+        shapes = [np.shape(end) for end in pair or () if not keyed and np.ndim(end)]
+        if len(set(shapes)) > 1:
+            raise ValueError(f"censored has lo of shape {shapes[0]} and hi of shape {shapes[1]}; they must agree")
+        if keyed:
+            beside = _of_sets(base, series, called)
+        else:
+            beside = _of_array(base, axis_of(base, refuse_frame(base, axis, called), dim, name), called)
+        x = None if data is None else series.x
+    if given.weights is not None and series.w is None:
+        series = series._replace(w=beside(given.weights, "weights"))
+        check_weights(series.w)
+    if given.trials is not None:
+        return _Known(series._replace(x=x), trials=_trials(beside(given.trials, "n"), beside.place))
+    lo, hi = x, x
+    if given.event is not None:
+        lo, hi = of_events(x, beside(given.event, "event", seen))
+    elif pair is not None:
+        rows_alike(*pair, ("censored lo", "censored hi"))
+        lo, hi = bounded(
+            x, *(beside(v, f"censored {end}") for v, end in zip(pair, ("lo", "hi"), strict=True)), beside.place, name
+        )
+    entry = None
+    if given.entry is not None:
+        lo, entry = entered(lo, hi, beside(given.entry, "entry"), beside.place)
+        entry = entry if (entry > -math.inf).any() else None
+    exact = entry is None and are_exact(lo, hi)
+    return _Known(series._replace(x=lo, hi=None if exact else hi), entry)
+
+
+def _trials(n, place):
+    """Numbers of trials, NaN where they are missing."""
+    wrong = ~np.isnan(n) & ~((n >= 0.0) & (n == np.floor(n)) & (n < math.inf))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"fixed n={n[i]} at {place(i)} must be a whole number >= 0")
+    return n
+
+
+def _with_entries(s, entry, discrete):
+    """Series with a row more of negative weight for every value that is seen from its entry on: log S(entry) is taken off."""
+    late = np.flatnonzero(entry > -math.inf)
+    number = np.repeat(np.arange(s.off.size - 1), np.diff(s.off))
+    place = np.r_[number, number[late]].argsort(kind="stable")  # behind the values of each series
+    low = np.floor(entry[late]) + 1.0 if discrete else entry[late]
+    w = np.ones(s.x.size) if s.w is None else s.w
+    x, hi, w = (np.r_[a, b][place] for a, b in ((s.x, low), (s.hi, np.full(late.size, math.inf)), (w, -w[late])))
+    off = np.searchsorted(np.r_[number, number[late]][place], np.arange(s.off.size))
+    return s._replace(x=x, hi=hi, w=w, off=off)
+
+
 def refuse_executor(workers, name):
     """Raise for an executor beside an array of dask."""
     if is_executor(workers):
@@ -774,7 +990,7 @@ def _series_of_dask(data, axis, dim, least, workers, others):
     """An array of dask as series, which stay where they are; `others` go with arrays in memory alone."""
     refuse_executor(workers, "data")
     if any(v is not None for v in others):
-        raise TypeError("an array of dask is fitted without weights, censored and by: pass data.compute()")
+        raise TypeError("an array of dask is fitted without weights, censored, event, entry and by: pass data.compute()")
     x, axis = LAZY.blocks(data, "data"), axis_of(data, axis, dim)
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis={axis} is not an axis of data of shape {x.shape}")
@@ -887,7 +1103,9 @@ def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
             raise ValueError(f"fixed beta={known['beta']} and alpha={known['alpha']}: |beta| must be below alpha")
         return _Plan(cls, own.names, layout, values, False)
     if cls._likelihood is None:
-        raise ValueError(f"{family} is fitted to exact values without truncation; leave out censored= and truncated=")
+        raise ValueError(
+            f"{family} is fitted to exact values without truncation; leave out censored=, event=, entry= and truncated="
+        )
     if (intervals or cut is not None) and not cls._likelihood.with_tails:
         raise ValueError(f"{family} is fitted to exact values without truncation, as its tails have no formulas: cdf= and sf=")
     likelihood, layout = cls._likelihood, cls._layout or cls.names
@@ -1150,21 +1368,49 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
         return _fitted(series, plan, given[-1] == "share", device, workers, shown)
     if any(value is not None for value in given) or series.hi is not None:
         raise ValueError(
-            f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, truncated, zeros"
+            f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, event, entry, "
+            "truncated and zeros"
         )
     return _of_moments(method, series, plan)
 
 
 def _inflated(s, plan, device, workers):
     """Fits of counts with zeros beside those of the distribution."""
-    if is_lazy(s.x) or plan.intervals or np.isfinite(plan.values[-2:]).any():
-        raise ValueError('zeros="inflated" takes arrays in memory of exact values: leave out censored= and truncated=')
+    if is_lazy(s.x) or np.isfinite(plan.values[-2:]).any():
+        raise ValueError('zeros="inflated" takes arrays in memory: pass data.compute(), and leave out truncated=')
+    if plan.intervals and ((s.x <= 0.0) & (s.hi >= 1.0)).any():
+        i = int(np.argmax((s.x <= 0.0) & (s.hi >= 1.0)))
+        raise ValueError(
+            f'zeros="inflated" must know whether a value is a zero, but one is known to lie between {s.x[i]} and {s.hi[i]}: its '
+            "ends must both be 0, or both above 0"
+        )
     found = _fitted(s, plan, False, device, workers, run=_with_more_zeros)
     limits = None if found._limits is None else found._limits._replace(free=found._limits.free + 1)
     return dataclasses.replace(found, free=plan.free + 1, _limits=limits)
 
 
-def _with_more_zeros(plan, share, device, workers, s, start=None):
+def _of_trials(s, n, plan, device, workers):
+    """Fits of successes in numbers of trials of their own: those of one failure and one success, with their sums as weights."""
+    w, number = np.ones(s.x.size) if s.w is None else s.w, np.repeat(np.arange(s.off.size - 1), np.diff(s.off))
+    kept = ~np.isnan(s.x) & ~np.isnan(n) & (w > 0.0)
+    k, n, w = (np.where(kept, v, 0.0) for v in (s.x, n, w))
+    inside = (k >= 0.0) & (k <= n) & (k == np.floor(k))
+
+    def sums(values):
+        return np.bincount(number, values, s.off.size - 1)
+
+    successes, trials = sums(w * np.where(inside, k, 0.0)), sums(w * n)
+    x = np.where(sums(~inside)[:, None] > 0.0, -1.0, [0.0, 1.0])  # series with what is no count of these trials have none
+    pairs = np.stack([trials - successes, successes], axis=1)
+    off = 2 * np.arange(s.off.size, dtype=np.int64)
+    found = _fitted(s._replace(x=x.reshape(-1), w=pairs.reshape(-1), off=off), plan, False, device, workers)
+    each = {name: found.params.reshape(-1, len(found.names))[number, j] for j, name in enumerate(found.names)} | {"n": n}
+    loglik = sums(w * distribution_of(plan.cls, each).logpmf(k))
+    counts = sums(kept).astype(np.int64)
+    return dataclasses.replace(found, loglik=loglik.reshape(s.shape), n_values=counts.reshape(s.shape))
+
+
+def _with_more_zeros(plan, _share, device, workers, s, start=None):
     """`_in_kernel` of counts with zeros beside those of the distribution.
 
     Where there are any, the likelihood is that of the share of zeros times that of the other values without zeros; else the
@@ -1172,14 +1418,15 @@ def _with_more_zeros(plan, share, device, workers, s, start=None):
     """
     params, info, numbers, status = _in_kernel(plan, False, device, workers, s, start)
     above = plan._replace(values=np.r_[plan.values[:-2], 1.0, math.inf], least=1)
-    others = s._replace(x=np.where(s.x == 0.0, math.nan, s.x))
+    zero = (s.x == 0.0) if s.hi is None else (s.x <= 0.0) & (s.hi >= 0.0) & (s.hi < 1.0)
+    others = s._replace(x=np.where(zero, math.nan, s.x))
     rest = _in_kernel(above, False, device, workers, others, start)
     n, rest_n = numbers[:, k.MASS], rest[2][:, k.MASS]
     with np.errstate(all="ignore"):
-        zero = 1.0 - np.where(np.isnan(rest_n), 0.0, rest_n) / n
+        share = 1.0 - np.where(np.isnan(rest_n), 0.0, rest_n) / n
         at_0 = np.asarray(distribution_of(plan.cls, dict(zip(plan.names, rest[0].T, strict=True))).pmf(0.0))
-        more = (zero - at_0) / (1.0 - at_0)
-        loglik = rest[2][:, k.LOGLIK] + n * (zero * np.log(zero) + (1.0 - zero) * np.log1p(-zero))
+        more = (share - at_0) / (1.0 - at_0)
+        loglik = rest[2][:, k.LOGLIK] + n * (share * np.log(share) + (1.0 - share) * np.log1p(-share))
         taken = _FITTED[rest[3]] & (more > 0.0) & ~((status == Status.OK) & (numbers[:, k.LOGLIK] > loglik))
     numbers[~_REFUSED[status], k.ZEROS] = 0.0
     for mine, new in zip((params, info, status), (rest[0], rest[1], rest[3]), strict=True):
@@ -1261,63 +1508,18 @@ def _checked(family, zeros, device, workers):
     return cls, choose_device("cpu" if is_executor(workers) else device)
 
 
-def _is_censored_data(x):
-    """Whether x is SciPy's."""
-    return type(x).__name__ == "CensoredData" and type(x).__module__.startswith("scipy.stats")
-
-
-def _ends_of_scipy(x):
-    """Lower and upper ends of `scipy.stats.CensoredData`."""
-    exact, left, right, between = x._uncensored, x._left, x._right, x._interval.reshape(-1, 2)
-    lo = np.concatenate([exact, np.full(len(left), -math.inf), right, between[:, 0]])
-    return lo, np.concatenate([exact, left, np.full(len(right), math.inf), between[:, 1]])
-
-
-def _ends_of(x, censored, name="x"):
-    """Lower and upper ends of values, None for exact ones; every message about `censored=`."""
-    if _is_censored_data(x):
-        if censored is not None:
-            raise ValueError(f"{name} is a CensoredData and has its ends; leave out censored=")
-        return _ends_of_scipy(x)
-    if censored is None:
-        if x is None:
-            raise TypeError(f"{name} is None; pass values, or censored=(lo, hi)")
-        return None
-    if not isinstance(censored, tuple | list) or len(censored) != 2:
-        raise TypeError("censored must be a pair (lo, hi) of arrays: value i lies between lo[i] and hi[i]")
-    rows_alike(censored[0], censored[1], ("censored lo", "censored hi"))
-    lo, hi = (doubles(v, f"censored {which}") for v, which in zip(censored, ("lo", "hi"), strict=True))
-    if lo.shape != hi.shape:
-        raise ValueError(f"censored has lo of shape {lo.shape} and hi of shape {hi.shape}; they must agree")
-    if (lo > hi).any():
-        i = tuple(int(v) for v in np.argwhere(lo > hi)[0])
-        raise ValueError(f"censored has lo={lo[i]} above hi={hi[i]} at {i if len(i) > 1 else i[0]}")
-    if x is not None:
-        rows_alike(x, censored[0], (name, "censored"))
-        values = doubles(x, name)
-        if values.shape != lo.shape:
-            raise ValueError(f"censored has arrays of shape {lo.shape}; they must have the shape of {name}, {values.shape}")
-        wrong = (values < lo) | (values > hi)
-        if wrong.any():
-            i = tuple(int(v) for v in np.argwhere(wrong)[0])
-            raise ValueError(f"{name}={values[i]} at {i if len(i) > 1 else i[0]} is not between its ends {lo[i]} and {hi[i]}")
-        lo, hi = (np.where(np.isnan(values), math.nan, v) for v in (lo, hi))
-    return lo, hi
-
-
-def _are_exact(lo, hi):
-    """Whether all intervals are values."""
-    return bool(((lo == hi) | np.isnan(lo) | np.isnan(hi)).all() and np.array_equal(np.isnan(lo), np.isnan(hi)))
-
-
 def _cut(truncated):
     """Ends of a truncation, None for none."""
     if truncated is None:
         return None
     if not isinstance(truncated, tuple | list) or len(truncated) != 2:
         raise TypeError(f"truncated={truncated!r} must be a pair of numbers, the ends between which values are seen")
-    ends = zip(truncated, (-math.inf, math.inf), strict=True)
-    a, b = (_one_number(end if v is None else v, "an end of truncated=") for v, end in ends)
+    if any(np.ndim(v) for v in truncated):
+        raise TypeError(
+            f"truncated={truncated!r} has several numbers for an end; each takes one number, the same for all values. For units "
+            "that are seen from times of their own on pass these as entry="
+        )
+    a, b = (end if v is None else float(v) for v, end in zip(truncated, (-math.inf, math.inf), strict=True))
     if not a < b:
         raise ValueError(f"truncated=({a}, {b}): the first end must be below the second")
     return a, b
@@ -1339,6 +1541,8 @@ def fit(
     fixed: Mapping[str, float | None] | None = None,
     zeros: Zeros | None = None,
     censored: tuple[ArrayLike, ArrayLike] | None = None,
+    event: ArrayLike | None = None,
+    entry: ArrayLike | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: FitMethod = "ml",
     nan_policy: NanPolicy = "omit",
@@ -1361,18 +1565,27 @@ def fit(
     fixed : dict, optional
         Values of parameters that are not estimated, by name; None frees one that is known otherwise, such as the loc of a gamma
         distribution. With loc among them, and for the families from "gev" on, `params` has all parameters of the class. The
-        distribution is ``found.distribution``.
+        distribution is ``found.distribution``. The n of "binomial" may be an array, their trials: p is then all successes
+        over all trials, `params` are those of one trial, n = 1, and trials are the observations of `n_obs`.
     zeros : {None, "share", "inflated"}
         "share" sets zeros apart and fits the other values. "inflated", for counts, fits a probability of zeros, `zeros` of the
         result, beside those of the distribution, which has the other parameters: the likelihood of a zero is zeros +
-        (1 - zeros) P(X = 0), and zeros >= 0.
+        (1 - zeros) P(X = 0), and zeros >= 0. Of censored values it must be known whether they are zeros: with "share" those whose
+        ends are both 0, and an interval from 0 on is of the other values; "inflated" refuses such intervals.
     censored : (array_like, array_like), optional
-        Ends (lo, hi), of the shape of x: value i lies between lo[i] and hi[i], which is exact where they are equal. -inf and inf
-        for values of which an upper or a lower end is known; with both the value is missing. Binned data are
-        ``fit(None, family, censored=(edges[:-1], edges[1:]), weights=counts)``. Not for the four hyperbolic families.
+        Ends (lo, hi), of the shape of x: value i lies between lo[i] and hi[i], which is exact where they are equal. NaN, or -inf
+        and inf, for an end that is not known: the value is below hi[i], or above lo[i]; without both it is missing. Binned data
+        are ``fit(None, family, censored=(edges[:-1], edges[1:]), weights=counts)``. Not for the four hyperbolic families.
+    event : array_like, optional
+        Whether the event was seen at x, of the shape of x: True or 1 for a life of length x, False or 0 for one that had not
+        ended then (censored at x); NaN is missing. In the place of `censored`.
+    entry : array_like, optional
+        From where on each value is seen (left truncation), as of units that came under observation at the age entry[i], and are
+        in the data only because they lived longer: the likelihood is divided by P(X > entry[i]). One number, or an array of the
+        shape of x; -inf, or 0 for lives, for a unit that was seen from its start on. Below x, and the upper end of an interval.
     truncated : (float, float), optional
-        Ends between which values are seen at all: the density is divided by the probability between them. None or an infinite
-        number for no end.
+        Ends between which values are seen at all, of all of them alike: the density is divided by the probability between them.
+        None or an infinite number for no end. Values at the ends are inside.
     method : {"ml", "lmoments", "moments"}
         Maximum likelihood, or that the first L-moments or moments are those of the data (exact values, without weights).
     nan_policy : {"omit", "raise"}
@@ -1386,8 +1599,8 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        For arguments that are not understood; x that is not one-dimensional; negative or missing weights; weights with other
-        labels than x.
+        For arguments that are not understood; x that is not one-dimensional; negative or missing weights; weights, bounds, events
+        and entries with other labels than x; an entry at or above its value; what looks like events in `censored`.
 
     Warns
     -----
@@ -1395,7 +1608,7 @@ def fit(
         When the fit ends in no maximum, with the reason.
     UserWarning
         When weights add up to less than the number of values: they count observations. When the values are True and False, and
-        the family is continuous.
+        the family is continuous. When `censored` may be meant as `event`.
 
     Notes
     -----
@@ -1405,9 +1618,9 @@ def fit(
     mean log(1 - x). The others are climbed by damped Newton steps with exact second derivatives from two or three starts.
 
     All other families, censored and truncated data and freed locations are climbed on one likelihood, log L = sum w log f(x) +
-    sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(a)), whose gradient is exact but by shapes in masses, and whose second
-    derivatives are differences of it; standard errors have six digits. Shapes of "gev" and "gpd" are searched for above -1/2,
-    where the maximum is regular. A freed location of a family that begins there is a local maximum below the least value.
+    sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(max(a, entry))), whose gradient is exact but by shapes in masses, and whose
+    second derivatives are differences of it; standard errors have six digits. Shapes of "gev" and "gpd" are searched for above
+    -1/2, where the maximum is regular. A freed location of a family that begins there is a local maximum below the least value.
 
     Families contain others, as special cases (gamma ones exponential distributions) or as limits of their parameters (Student's t
     the normal one). These are fitted to the same data: where one is likelier than the maximum that was found, the fit climbs
@@ -1441,16 +1654,55 @@ def fit(
     >>> round(found.params["shape"], 4), round(found.loglik, 4), found.converged
     (2.6677, -10.0752, True)
     """
+    if is_censored_data(x):
+        if any(v is not None for v in (censored, event, entry)):
+            raise ValueError("x is a CensoredData and has its ends; leave out censored=, event= and entry=")
+        x, censored = None, bounds_of_scipy(x)
     cls, device = _checked(family, zeros, "cpu", 1)
-    ends, cut = _ends_of(x, censored), _cut(truncated)
-    a = one_series(x if ends is None else ends[0], "fit_many(x, family, axis=...) is for many series", cls)
-    refuse_missing(a, nan_policy, "x")
-    ends = None if ends is None or _are_exact(*ends) else ends
-    plan = _plan(cls, fixed, ends is not None, cut)
-    rows_alike(x, weights, ("x", "weights"))
-    w = None if weights is None else _weights(weights, a.shape, 0)
-    s = _Series(a, w, np.array([0, a.size]), (1,), None, hi=None if ends is None else ends[1])
-    return _by_method(method, s, plan, (weights, fixed, cut, zeros), device, 1).one(0)
+    fixed, trials = _of_fixed(cls, fixed)
+    given = _Given(weights, censored, event, entry, trials)
+    first = pair_of(censored)[0] if x is None and censored is not None else x
+    if first is None:
+        raise TypeError("x is None; pass values, or censored=(lo, hi)")
+    a = one_series(first, "fit_many(x, family, axis=...) is for many series", cls)
+    for called, values in given.named():
+        rows_alike(first, values, ("x", called))
+    if given.something:
+        known = _known_series(None if x is None else a, given, 0, None, None, 0, "x")
+        known = known._replace(series=known.series._replace(shape=(1,)))
+    else:
+        w = None if weights is None else _weights(weights, a.shape, 0)
+        known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None))
+    refuse_missing(known.series.x, nan_policy, "x")
+    return _fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1).one(0)
+
+
+def _of_fixed(cls, fixed):
+    """Fixed parameters, and trials where each value has its own, of which one is then fixed."""
+    n = (fixed or {}).get("n") if "n" in cls._known else None
+    if isinstance(n, str | list | tuple | Mapping) or hasattr(n, "ngroups") or (n is not None and np.ndim(n)):
+        return dict(fixed) | {"n": 1.0}, n
+    return fixed, None
+
+
+def _fit_known(method, known, cls, given, device, workers, shown=None):
+    """Fits of a class to series and what is known of them; `given` are weights, fixed, the truncation and zeros."""
+    series, (_, fixed, cut, zeros) = known.series, given
+    plan = _plan(cls, fixed, series.hi is not None, cut)
+    if known.trials is not None:
+        if method != "ml" or zeros is not None or cut is not None:
+            raise ValueError("an array of trials n goes with weights alone; leave out method=, zeros= and truncated=")
+        return _of_trials(series, known.trials, plan, device, workers)
+    if known.entry is not None:
+        if zeros is not None:
+            raise ValueError("entry= takes lives above the entry, of which none is a zero to be set apart; leave out zeros=")
+        if plan.settled:
+            raise ValueError(
+                f"{' and '.join(plan.settled)} of {cls.family} are at values of the sample, which entry= does not go with; give "
+                f"numbers in fixed={{{plan.settled[0]!r}: ...}}"
+            )
+        series = _with_entries(series, known.entry, cls.is_discrete)
+    return _by_method(method, series, plan, given, device, workers, shown)
 
 
 @names_ours
@@ -1465,6 +1717,8 @@ def fit_many(  # noqa: PLR0913
     fixed: Mapping[str, float | None] | None = None,
     zeros: Zeros | None = None,
     censored: tuple[ArrayLike, ArrayLike] | None = None,
+    event: ArrayLike | None = None,
+    entry: ArrayLike | None = None,
     truncated: tuple[float | None, float | None] | None = None,
     method: FitMethod = "ml",
     nan_policy: NanPolicy = "omit",
@@ -1482,17 +1736,19 @@ def fit_many(  # noqa: PLR0913
         column (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, array) are kept as `keys`.
     family, fixed, zeros, truncated, method, nan_policy
         As in `fit`.
-    censored : (array_like, array_like), optional
-        As in `fit`, of the shape of `data`, which may be None; for arrays of series of one length.
+    censored, event, entry : array_like, optional
+        As in `fit`; they go with `data` as `weights` do. `data` may be None where `censored` has all.
     axis : int, optional
         Along which the values of a series run; the last one by default.
     by : str or sequence of str, optional
-        Columns of a pandas or polars frame that say to which series a row belongs; one other column has the values.
+        Columns of a pandas or polars frame that say to which series a row belongs; one other column has the values. Weights,
+        ends, events, entries and trials are then names of further columns, or arrays with a value for each row.
     dim : str, optional
         Instead of `axis` the name of a dimension of an xarray.DataArray, whose labels ``fits["scale"]`` has. An array of several
         dimensions needs one of the two.
     weights : array_like, optional
-        As in `fit`; broadcast against `data`.
+        As in `fit`; broadcast against an array of `data`. Of a list, a dict or groups another one with arrays of the same
+        lengths.
     device : {None, "auto", "cpu", "cuda"}
         Where the kernel runs, one series in a thread.
     workers : int or executor, optional
@@ -1519,7 +1775,7 @@ def fit_many(  # noqa: PLR0913
     ConvergenceWarning
         When fits end in no maximum, with their number and the first reason; series in which all values are missing do not count.
     UserWarning
-        When weights add up to less than the number of values.
+        When weights add up to less than the number of values; when `censored` may be meant as `event`.
 
     Examples
     --------
@@ -1531,28 +1787,22 @@ def fit_many(  # noqa: PLR0913
     ((5, 6), True)
     """
     cls, where = _checked(family, zeros, device, workers)
-    if censored is not None and (by is not None or isinstance(data, Mapping) or is_ragged(data)):
-        raise ValueError(
-            "censored= goes with an array of series of one length; call fit for each series of a list, dict or frame"
-        )
-    ends = None if censored is None else _ends_of(data, censored, "data")
-    if ends is not None and _are_exact(*ends):
-        data, ends = ends[0] if not has_labels(data) else data, None
-    plan = _plan(cls, fixed, ends is not None, _cut(truncated))
-    data, least = ends[0] if ends is not None and not has_labels(data) else data, max(2, plan.free + 1)
+    fixed, trials = _of_fixed(cls, fixed)
+    given, cut = _Given(weights, censored, event, entry, trials), _cut(truncated)
+    least = max(2, _plan(cls, fixed, cut=cut).free + 1)
     if is_lazy(data):
         if check_policy(nan_policy) == "raise":
             raise TypeError("an array of dask is not read before it is fitted: leave nan_policy out, or pass data.compute()")
-        s = _series_of_dask(data, axis, dim, least, workers, (weights, censored, by))
+        known = _Known(_series_of_dask(data, axis, dim, least, workers, (*given, by)))
     else:
-        s = series_of(data, axis, weights, least, by, dim, family=None if cls.is_discrete else cls.family)
-        refuse_missing(s.x, nan_policy, "data", s.off)
-    if ends is not None:
-        along = axis_of(data, axis, dim)
-        lo, hi = (np.moveaxis(end, along, -1).reshape(-1) for end in ends)
-        s = s._replace(x=lo, hi=hi)
-    with bar(progress, math.prod(s.shape), "distributions.fit_many") as shown:
-        return _by_method(method, s, plan, (weights, fixed, truncated, zeros), where, workers, shown)
+        if given.something or (weights is not None and (by is not None or _is_keyed(data))):
+            known = _known_series(data, given, axis, by, dim, least, "data")
+        else:
+            word = None if cls.is_discrete else cls.family
+            known = _Known(series_of(data, axis, weights, least, by, dim, family=word))
+        refuse_missing(known.series.x, nan_policy, "data", known.series.off)
+    with bar(progress, math.prod(known.series.shape), "distributions.fit_many") as shown:
+        return _fit_known(method, known, cls, (weights, fixed, cut, zeros), where, workers, shown)
 
 
 class _WeightedFits:

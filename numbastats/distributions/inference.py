@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import checked_level, choice, is_integer, is_lazy
-from numbastats._core.data import NanPolicy
+from numbastats._core.data import NanPolicy, is_missing, labels_of
 from numbastats._core.edf import distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.groups import labelled_sets
 from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
@@ -30,6 +31,7 @@ from numbastats.distributions.fitting import (
     class_of,
     fit,
     fit_many,
+    is_ragged,
     one_series,
     series_of,
 )
@@ -50,6 +52,7 @@ __all__ = [
 ]
 
 Statistic = Literal["ad", "ks", "cvm"]
+Kinds = Literal["continuous", "counts", "all"]
 _VALUES = 1 << 22  # simulated at a time
 _FITS = 1 << 16  # whose derivatives are computed at a time
 _STEP = 0.05  # of derivatives, in standard errors
@@ -570,7 +573,7 @@ def _of_parameter(batch, name):
             "function of a distribution, as lambda d: d.ppf(0.01)"
         )
     converged, se = np.ravel(batch.converged), table[f"se_{name}"]
-    none = np.where(se == 0.0, "the parameter was fixed: it has no interval", batch._no_errors)
+    none = np.where(se == 0.0, "the parameter was fixed", batch._no_errors)
     said = np.where(converged, np.where(se > 0.0, "ok", none), np.ravel(batch.messages))
     return np.where(converged, table[name], math.nan), np.where(said == "ok", se, math.nan), said
 
@@ -585,8 +588,6 @@ def estimates(
     level, converged = _check_estimate(function, level), np.ravel(batch.converged)
     if isinstance(function, str) and not isinstance(batch.se, np.ndarray):
         raise TypeError(f"function={function!r}: of mixtures pass a function of a distribution, as lambda d: d.ppf(0.01)")
-    if isinstance(function, str) and function not in batch._names:
-        raise TypeError(f"function={function!r} is no parameter of the fits: pass one of {', '.join(map(repr, batch._names))}")
     if method == "delta":
         value, se, said = (_of_parameter if isinstance(function, str) else _deltas)(batch, function)
         width = half_width(level) * se
@@ -635,7 +636,10 @@ class Comparison(Result):
         Distances of Kolmogorov and Smirnov and of Anderson and Darling between the values and each fit. They are no tests:
         `goodness` has p-values.
     left_out : tuple of str
-        Families of ``families="all"`` whose support does not hold the values.
+        Families whose support does not hold the values, where none are named.
+    note : str
+        Which kind of families was chosen by the values, where none are named, and the word for the others; "" where that is
+        clear.
     """
 
     fits: dict[str, DistributionFit]
@@ -643,6 +647,7 @@ class Comparison(Result):
     ks: dict[str, float]
     ad: dict[str, float]
     left_out: tuple[str, ...]
+    note: str = ""
 
     @property
     def best(self) -> DistributionFit:
@@ -657,7 +662,7 @@ class Comparison(Result):
         out = [f"left out, as their support does not hold the values: {', '.join(self.left_out)}"] if self.left_out else []
         missing = next(iter(self.fits.values())).n_missing
         title = f"{len(self.fits)} families by {self.criterion}" + (f", {missing} missing" if missing else "")
-        return "\n  ".join([title, *out, *failed])
+        return "\n  ".join([title, *filter(None, [self.note]), *out, *failed])
 
     def summary(self) -> Table:
         """A row for each family, best first.
@@ -688,12 +693,15 @@ class Comparisons(Result):
         By family.
     criterion : str
     left_out : tuple of str
-        Families of ``families="all"`` whose support holds none of the series.
+        Families whose support holds none of the series, where none are named.
+    note : str
+        As of a `Comparison`.
     """
 
     fits: dict[str, DistributionFits]
     criterion: str
     left_out: tuple[str, ...]
+    note: str = ""
 
     @functools.cached_property
     def _criteria(self):
@@ -758,7 +766,7 @@ class Comparisons(Result):
         first, none = next(iter(self.fits.values())), int((np.asarray(self.best) == "").sum())
         failed = [f"{none} series: no fit ended in a maximum"] if none else []
         title = f"{len(self.fits)} families by {self.criterion}, {first.loglik.size} series of shape {first.loglik.shape}"
-        return "\n  ".join([title, *out, *failed])
+        return "\n  ".join([title, *filter(None, [self.note]), *out, *failed])
 
     def summary(self) -> Table:
         """A row for each family.
@@ -790,14 +798,48 @@ def _is_another(found, fits):
     return np.logical_or.reduce(same)
 
 
+def _are_integers(data, by=None, dim=None):
+    """Whether values are of an integer type."""
+    dtype = getattr(data, "dtype", None)
+    if hasattr(dtype, "is_integer"):  # of polars
+        return dtype.is_integer()
+    if getattr(dtype, "kind", "") in ("i", "u"):  # with masks of pandas, too
+        return True
+    if dtype is None and by is None and hasattr(data, "columns") and not hasattr(data, "ngroups"):
+        return all(_are_integers(data[column]) for column in data.columns)
+    if dtype is None:
+        sets, keys = labelled_sets(data, by, dim)
+        if keys is not None or is_ragged(sets):
+            return all(map(_are_integers, sets))
+        data = sets
+    a = labels_of(data, "data")
+    return a.dtype.kind in "iu" or (a.dtype.kind == "O" and all(map(is_integer, a[~is_missing(a)].tolist())))
+
+
+def _by_values(families, call, values, are_integers):
+    """Families to compare where none are named, and a note on them: of integers from 0 on those of counts."""
+    if families is not None:
+        return families, ""
+    values = values[~np.isnan(values)]
+    if not (values.size and ((values >= 0.0) & (values == np.floor(values)) & (values < math.inf)).all()):
+        return "continuous", ""
+    if are_integers():
+        others = f'{call}(..., "continuous") compares the others'
+        return "counts", f"families of counts, as the values are integers from 0 on; {others}"
+    return (
+        "continuous",
+        f'continuous families, though all values are whole numbers; {call}(..., "counts") compares those of counts',
+    )
+
+
 def _families(families):
     """Names of families to compare."""
     if isinstance(families, str):
-        if families not in ("all", "counts"):
-            raise TypeError(f'families={families!r} is one name; pass "all", "counts" or a list, [{families!r}]')
+        if families not in ("all", "continuous", "counts"):
+            raise TypeError(f'families={families!r} is one name; pass "continuous", "counts" or a list, [{families!r}]')
         return tuple(n for n, c in CLASSES.items() if not c._known and c.is_discrete == (families == "counts"))
     if not families:
-        raise ValueError('families is empty; pass "all" or a list of names')
+        raise ValueError('families is empty; pass "continuous", "counts" or a list of names')
     words = [class_of(family).family for family in families]
     if len(set(words)) < len(words):
         raise ValueError(f"families has {max(words, key=words.count)!r} more than once")
@@ -810,7 +852,7 @@ def _families(families):
 @hands_on(fit_many)
 def compare_many(
     data: Any,
-    families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
+    families: Kinds | Sequence[Name | type[Distribution]] | None = None,
     *,
     criterion: Literal["bic", "aic"] = "bic",
     **options: Unpack[CompareOptions],
@@ -822,7 +864,7 @@ def compare_many(
     data : array_like, list, dict, groups
         As in `fit_many`.
     families, criterion
-        As in `compare`; "all" leaves out the families whose support holds none of the series.
+        As in `compare`; families are left out whose support holds none of the series.
     **options
         Of `fit_many`: axis, by, dim, weights, nan_policy, device, workers, progress.
 
@@ -852,6 +894,9 @@ def compare_many(
     ['gamma', 'lognormal', 'normal']
     """
     choice("criterion", criterion, ("bic", "aic"))
+    axis, by, dim = (options.get(name) for name in ("axis", "by", "dim"))
+    values = np.empty(0) if families is not None or is_lazy(data) else series_of(data, axis, None, 1, by, dim).x
+    families, note = _by_values(families, "compare_many", values, lambda: _are_integers(data, by, dim))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = {name: fit_many(data, name, **options) for name in _families(families)}
@@ -860,13 +905,13 @@ def compare_many(
         if isinstance(families, str)
         else ()
     )
-    return Comparisons({f.family: f for name, f in found.items() if name not in left_out}, criterion, left_out)
+    return Comparisons({f.family: f for name, f in found.items() if name not in left_out}, criterion, left_out, note)
 
 
 @names_ours
 def compare(
     x: ArrayLike,
-    families: Literal["all", "counts"] | Sequence[Name | type[Distribution]] = "all",
+    families: Kinds | Sequence[Name | type[Distribution]] | None = None,
     *,
     criterion: Literal["bic", "aic"] = "bic",
     nan_policy: NanPolicy = "omit",
@@ -877,10 +922,11 @@ def compare(
     ----------
     x : array_like of shape (n,)
         In any of the forms of :doc:`/data`.
-    families : "all", "counts" or sequence of str
-        Of `fit`. "all" are the continuous ones whose support holds the values; the others are listed in ``left_out``. The
-        truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
-        "negative_binomial" and "geometric"; a list has families of one of the two kinds.
+    families : "continuous", "counts" or sequence of str, optional
+        Of `fit`. "continuous" (or "all") are the continuous ones whose support holds the values; the others are listed in
+        ``left_out``. The truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
+        "negative_binomial" and "geometric"; a list has families of one of the two kinds. By default "counts" for values of an
+        integer type from 0 on, "continuous" for others; ``note`` says which, where one may have meant the others.
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.
@@ -910,6 +956,8 @@ def compare(
     (['gamma', 'weibull', 'lognormal', 'normal'], 'gamma')
     """
     choice("criterion", criterion, ("bic", "aic"))
+    values = one_series(x, "compare_many(x, axis=...) is for many series")
+    families, note = _by_values(families, "compare", values, lambda: _are_integers(x))
     names = _families(families)
     x = one_series(x, "compare_many(x, axis=...) is for many series", class_of(names[0]))
     with warnings.catch_warnings():
@@ -925,7 +973,7 @@ def compare(
     kept.sort(key=lambda f: (first[f.family], at_limit[f.family]))
     values = np.sort(x[~np.isnan(x)])
     ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
-    return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out)
+    return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out, note)
 
 
 # --- goodness of fit ---------------------------------------------------------------------------------------------------

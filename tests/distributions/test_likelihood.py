@@ -660,3 +660,13 @@ def test_bad_input():
         fit(x, "gamma", censored=x)
     with pytest.raises(ValueError, match="leave out censored="):
         fit(st.CensoredData(x), "gamma", censored=(x, x))
+
+
+@pytest.mark.parametrize("family", ["gamma", "weibull"])
+def test_weights_of_truncated_values(family):
+    """They stay with their values where these are put in order."""
+    rng = np.random.default_rng(20)
+    x, w = draws(family, 60, 20), rng.integers(1, 5, 60)
+    cut = 0.9 * x.min(), 1.1 * x.max()
+    found, want = fit(x, family, weights=w, truncated=cut), fit(np.repeat(x, w), family, truncated=cut)
+    assert found.loglik == pytest.approx(want.loglik, rel=1e-9) and found.params == pytest.approx(want.params, rel=1e-5)

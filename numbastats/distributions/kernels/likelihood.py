@@ -4,6 +4,8 @@ A value is exact or known to lie in an interval, all may be truncated to one, an
 
     log L = sum w log f(x) + sum w log(F(hi) - F(lo)) - sum w log(F(b) - F(a))
 
+A truncation of a value's own, as of lives that are seen from a later time on, is an interval of the negative weight -w.
+
 Beside the formulas of `points` a family gives ``score(z, c)``, the derivatives of ``logpdf`` by z and by its shapes, and
 ``guess(attempt, mean, sd, low, middle, high)``, where a climb begins: shapes, location and scale from the moments and quartiles
 of values about the location, if that is fixed. A family whose location or scale is at a value of the sample gives
@@ -54,7 +56,8 @@ from numbastats.scalar.elementary import exp
 
 __all__ = ["ALWAYS", "CUT", "EXACT", "INTERVALS", "MAXIMUM", "WHERE_FIXED", "Likelihood", "settled_at_least"]
 
-# what a series is: values; lower ends, upper ends and as much room, one after another; or values within a truncation
+# what a series is: values; lower ends, upper ends and as much room, one after another, rows of negative weight last; or values
+# within a truncation
 EXACT, INTERVALS, CUT = 0, 1, 2
 _STEP, _CENTRAL, _BY_SHAPE = 1e-7, 3e-5, 1e-3  # of differences, in units of the coordinates
 _CURVED, _PRECISELY = 1e-6, 1e-8  # least curvature of a maximum for each value, by one-sided and central differences
@@ -117,8 +120,8 @@ def settled_at_least(loc, least, median, most):
 
 
 # --- of a family: sums over a sample -----------------------------------------------------------------------------
-# a sample: exact values and their weights; ends of intervals and their weights; the truncation; sum of all weights, least and
-# largest exact value
+# a sample: exact values and their weights; ends of intervals and their weights; the truncation; sum of all weights, negative ones
+# too, least and largest exact value
 
 
 @_function
@@ -288,6 +291,7 @@ def _derivatives(data, p, g, H):
     value, noise = _gradient_of(family, sample, p, g)
     if value == -math.inf:
         return value, noise
+    noise = max(noise, 1e-14 * (sample[0].size + sample[2].size))  # negative weights leave little of their sum
     for j in range(rules.shapes + 2):
         for i in range(rules.shapes + 2):
             H[i, j] = 0.0
@@ -354,28 +358,40 @@ def _information(data, p, info):
 
 
 @_function
+def _known_support(rules, fixed):
+    """The ends of the support that depend on no free parameter."""
+    loc, scale = fixed[rules.shapes], fixed[rules.shapes + 1]
+    return (
+        loc if loc == loc and rules.begins == 0.0 else -math.inf,
+        loc + scale if loc == loc and rules.ends == 1.0 and scale == scale else math.inf,
+    )
+
+
+@_function
 def _inside(rules, fixed):
     """Between which a series must lie: in the truncation, and in the support, where that does not depend on free parameters."""
-    a = rules.shapes
-    begins, ends, loc, scale = fixed[a + 2], fixed[a + 3], fixed[a], fixed[a + 1]
-    if loc == loc:
-        begins = max(begins, loc if rules.begins == 0.0 else -math.inf)
-        ends = min(ends, loc + scale if rules.ends == 1.0 and scale == scale else math.inf)
-    return begins, ends
+    low, high = _known_support(rules, fixed)
+    return max(fixed[rules.shapes + 2], low), min(fixed[rules.shapes + 3], high)
 
 
 @_function
-def _is_outside(rules, least, most, begins, ends):
-    """Whether values are not inside; the ends of a support belong to it where the density there is finite whatever the shapes."""
+def _is_outside(rules, fixed, least, most):
+    """Whether values are not inside.
+
+    The ends of a truncation belong to it, those of a support where the density there is finite whatever the shapes.
+    """
+    low, high = _known_support(rules, fixed)
     if rules.closed:
-        return least < begins or most > ends
-    return least <= begins or most >= ends
+        open_end = least < low or most > high
+    else:
+        open_end = least <= low or most >= high
+    return open_end or least < fixed[rules.shapes + 2] or most > fixed[rules.shapes + 3]
 
 
 @_function
-def _pack_intervals(rules, x, w, weighted, share, within, numbers):
+def _pack_intervals(rules, x, w, weighted, share, fixed, numbers):
     """As `pack`, and whether a value cannot lie inside; intervals that hold all that is inside are missing values."""
-    length, (begins, ends) = x.size // 3, within
+    length, (begins, ends) = x.size // 3, _inside(rules, fixed)
     lo, hi = x[:length], x[length : 2 * length]
     n, mass, zeros, least, most, finite, outside = 0, 0.0, 0.0, math.inf, -math.inf, True, False
     for j in range(length):
@@ -385,7 +401,7 @@ def _pack_intervals(rules, x, w, weighted, share, within, numbers):
                 zeros += m
             else:
                 finite = finite and (a < b or abs(a) < math.inf)
-                outside = outside or (_is_outside(rules, a, b, begins, ends) if a == b else a >= ends or b <= begins)
+                outside = outside or (_is_outside(rules, fixed, a, b) if a == b else a >= ends or b <= begins)
                 lo[n], hi[n] = max(a, begins), min(b, ends)
                 least, most = min(least, lo[n]), max(most, hi[n])
                 mass += m
@@ -395,6 +411,23 @@ def _pack_intervals(rules, x, w, weighted, share, within, numbers):
     numbers[MASS] = mass
     numbers[ZEROS] = zeros / (zeros + mass) if zeros + mass > 0.0 else math.nan
     return n, least, most, finite, outside
+
+
+@_function
+def _pack_entries(x, w, n, within, centre, unit, times):
+    """Puts the rows of negative weight behind the n that were packed, in the series' unit: their number and sum of weights.
+
+    Those that hold all that is inside change nothing.
+    """
+    length, (begins, ends) = x.size // 3, within
+    lo, hi, count, total = x[:length], x[length : 2 * length], 0, 0.0
+    for j in range(n, length):
+        if w[j] < 0.0 and not (lo[j] <= begins and hi[j] >= ends):
+            i, low, high = n + count, max(lo[j], begins), min(hi[j], ends)
+            lo[i], hi[i], w[i] = (low - centre) / unit, (high - centre) / unit, times * w[j]
+            total += w[i]
+            count += 1
+    return count, total
 
 
 @_function
@@ -454,7 +487,7 @@ def _prepared(code, x, w, loc, scale, begins, n, numbers, least, most):
     length = x.size // 3
     lo, hi = x[:n], x[:n]
     y, even = x[:n], numbers[MASS]
-    weighted = code == EXACT
+    weighted = code != INTERVALS
     if code == INTERVALS:
         lo, hi, y = x[:n], x[length : length + n], x[2 * length : 2 * length + n]
         _stand_ins(lo, hi, y)
@@ -588,7 +621,7 @@ def _best_climb(data, about, params, numbers, work):
     that are no maxima and so takes ALWAYS the best. What ends on a ridge climbs on with precise derivatives.
     """
     held, family, precise, aim, before, p = data[1], data[4], data[5], work[_EXTRA + 4], work[_EXTRA + 5], work[PAR]
-    rules, mass, least, n = family[1], data[0][6], data[0][7], family[1].shapes + 2
+    rules, mass, least, n = family[1], numbers[MASS], data[0][7], family[1].shapes + 2
     best, status, climbs, last, left = -math.inf, NO_CONVERGENCE, 0, math.inf, np.int64(0)  # not 0: see `quartiles`
     more = rules.every >= MAXIMUM or (rules.every == WHERE_FIXED and held[n - 1] == held[n - 1])
     precise[0] = 0.0
@@ -643,25 +676,29 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     `params` has where the climb begins, or NaN.
     """
     code, rules = family[0], family[1]
-    a, (begins, ends) = rules.shapes, _inside(rules, fixed)
+    a = rules.shapes
     given = work[_EXTRA + 5]
     for i in range(a + 2):
         given[i] = params[i]
     if code == INTERVALS:
-        n, least, most, finite, outside = _pack_intervals(rules, x, w, weighted, share, (begins, ends), numbers)
+        n, least, most, finite, outside = _pack_intervals(rules, x, w, weighted, share, fixed, numbers)
     else:
         n, least, most, finite = pack(x, w, weighted, share, numbers)
-        outside = n > 0 and _is_outside(rules, least, most, begins, ends)
+        outside = n > 0 and _is_outside(rules, fixed, least, most)
+    unit_weight = w[0] if n > 0 else 1.0
     status = judged(n, least, most, finite, outside, w, weighted, least_count, params, info, numbers)
     if status == CONSTANT and fixed[a] == fixed[a] and fixed[a + 1] == fixed[a + 1]:
         status = OK  # equal values say something of shapes alone
     if status != OK:
         return status
-    mass = numbers[MASS]
+    mass, times = numbers[MASS], w[0] / unit_weight
     (centre, unit), about, exact, added = _prepared(code, x, w, fixed[a], fixed[a + 1], rules.begins, n, numbers, least, most)
     if not (unit > 0.0 and unit < math.inf):
         return CONSTANT
     length, in_place = x.size // 3, _settled_of(family, fixed[a], least, centre, most)
+    entries, net = 0, 0.0
+    if code == INTERVALS:
+        entries, net = _pack_entries(x, w, n, _inside(rules, fixed), centre, unit, times)
     cut = ((fixed[a + 2] - centre) / unit, (fixed[a + 3] - centre) / unit)
     for i in range(a):
         params[i] = given[i]
@@ -678,8 +715,8 @@ def _fit_series(family, x, w, weighted, share, least_count, fixed, params, info,
     at_loc, at_scale = _settled_of(family, loc, least, about[3], most)
     held[a] = loc if loc == loc else at_loc
     held[a + 1] = fixed[a + 1] / unit if fixed[a + 1] == fixed[a + 1] else at_scale
-    lo, hi, v = x[exact:n], x[length + exact : length + n], w[exact:n]
-    sample = x[:exact], w[:exact], lo, hi, v, cut, mass, least, most
+    lo, hi, v = x[exact : n + entries], x[length + exact : length + n + entries], w[exact : n + entries]
+    sample = x[:exact], w[:exact], lo, hi, v, cut, mass + net, least, most
     data = sample, held, work[_EXTRA + 1], work[_EXTRA + 2], family, work[_EXTRA + 3]
     status, best = _best_climb(data, about, params, numbers, work)
     if best == -math.inf:
