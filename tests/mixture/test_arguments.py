@@ -315,7 +315,7 @@ def test_polars_frames_are_refused():
     frame = polars.DataFrame({"a": WALD, "g": np.arange(200) % 2})
     with pytest.raises(ValueError, match="data is a DataFrame"):
         mixture.fit_many(frame, 1, family="gamma")
-    with pytest.raises(ValueError, match="select one column"):
+    with pytest.raises(ValueError, match="of which one has the values"):
         mixture.fit_many(frame.group_by("g"), 1, family="gamma")
     parts = {key: part["a"] for (key,), part in frame.group_by("g", maintain_order=True)}
     assert mixture.fit_many(parts, 1, family="gamma").keys == (0, 1)
