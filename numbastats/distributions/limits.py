@@ -265,7 +265,7 @@ def _inverses(cov, plan):
     """Information from covariances, 0 by fixed parameters."""
     free = np.flatnonzero(np.isnan(plan.known))
     info, block = np.zeros(cov.shape), cov[:, free[:, None], free]
-    known = np.isfinite(block).all(axis=(-2, -1)) & (np.abs(np.linalg.det(np.where(np.isfinite(block), block, 0.0))) > 0.0)
+    known = np.isfinite(block).all(axis=(-2, -1)) & (np.linalg.slogdet(np.where(np.isfinite(block), block, 0.0))[0] != 0.0)
     info[:, free[:, None], free] = math.nan
     info[np.flatnonzero(known)[:, None, None], free[:, None], free] = np.linalg.inv(block[known])
     return info
