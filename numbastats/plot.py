@@ -435,6 +435,8 @@ def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | Non
     -------
     matplotlib axes
     """
+    if not hasattr(model, "coef_"):
+        raise TypeError(f"model is a {type(model).__name__}; forest shows the coefficients of a regression of numbastats.bayes")
     table = model.summary(level)
     keep = [i for i, name in enumerate(table["name"]) if name not in ("intercept", "log_tau", "log_sigma")]
     name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))

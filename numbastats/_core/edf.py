@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["distance", "distance_of_counts"]
+__all__ = ["LARGEST", "distance", "distance_of_counts"]
+
+LARGEST = 1e6  # count up to which sums go over all
 
 
 def distance(statistic, x, cdf, logcdf, logsf):
@@ -29,9 +31,19 @@ def distance_of_counts(statistic, x, pmf, cdf, sf):
 
     With d = F_n(k) - F(k): the largest abs(d), or n times the sum of d^2 P(X = k), over F (1 - F) for "ad". V. Choulakian, R. A.
     Lockhart, M. A. Stephens, "Cramer-von Mises statistics for discrete distributions", Canadian Journal of Statistics 22 (1994).
+    Where counts are above `LARGEST` these sums are NaN, and abs(d) is looked at where F_n jumps, where it is largest.
     """
     n, rows = x.shape[-1], x.reshape(-1, x.shape[-1])
-    k = np.arange(float(np.nanmax(x, initial=0.0)) + 1.0)
+    most = float(np.nanmax(x, initial=0.0))
+    if most > LARGEST:
+        if statistic != "ks":
+            return np.full(x.shape[:-1], np.nan)
+        jumps = np.sort(x, axis=-1)
+        at, before = (np.stack([np.searchsorted(r, r, side) for r in jumps.reshape(rows.shape)]) for side in ("right", "left"))
+        with np.errstate(all="ignore"):
+            above, below = at.reshape(x.shape) / n - cdf(jumps), before.reshape(x.shape) / n - cdf(jumps - 1.0)
+        return np.maximum(np.abs(above), np.abs(below)).max(axis=-1)
+    k = np.arange(most + 1.0)
     seen = np.stack([np.searchsorted(row, k, "right") for row in rows]).reshape(*x.shape[:-1], k.size) / n
     with np.errstate(all="ignore"):
         lower, upper, mass = cdf(k), sf(k), pmf(k)

@@ -157,6 +157,8 @@ def _groups(data, name):
 
 def _by_columns(data, by, name):
     """Data sets of a frame with columns of keys."""
+    if hasattr(by, "__array__"):
+        raise TypeError(f"by is a {type(by).__name__}; pass a frame with the keys in a column, and its name, as by='key'")
     if not hasattr(data, "columns"):
         raise TypeError(f"by={by!r} is for a data frame, but {name} is a {type(data).__name__}; leave it out")
     refuse_lazy(data, name)
@@ -165,7 +167,7 @@ def _by_columns(data, by, name):
         raise ValueError(f"by={by!r} names {absent[0]!r}, but the columns of {name} are {list(data.columns)}")
     _values(data, names, name)
     polars = hasattr(data, "partition_by")
-    fix = f"leave them out, as {name}." + (f"drop_nulls({names})" if polars else f"dropna(subset={names})")
+    fix = f"leave them out, as {name}." + (f"fill_nan(None).drop_nulls({names})" if polars else f"dropna(subset={names})")
     _refuse_missing(np.logical_or.reduce([is_missing(np.asarray(data[n])) for n in names]), names, name, fix)
     if polars:  # in the order of sorted keys, as pandas has them
         groups = data.sort(names, maintain_order=True).partition_by(names, as_dict=True, maintain_order=True).items()

@@ -65,6 +65,7 @@ __all__ = [
     "padded",
     "refuse_executor",
     "refuse_frame",
+    "refuse_trials",
     "series_of",
 ]
 
@@ -942,6 +943,8 @@ def _known_series(data, given, axis, by, dim, least, name):
         series = series._replace(w=beside(given.weights, "weights"))
         check_weights(series.w)
     if given.trials is not None:
+        if pair is not None or given.event is not None or given.entry is not None:
+            raise ValueError("an array of trials n goes with weights alone; leave out censored=, event= and entry=")
         return _Known(series._replace(x=x), trials=_trials(beside(given.trials, "n"), beside.place))
     lo, hi = x, x
     if given.event is not None:
@@ -1683,6 +1686,12 @@ def _of_fixed(cls, fixed):
     if isinstance(n, str | list | tuple | Mapping) or hasattr(n, "ngroups") or (n is not None and np.ndim(n)):
         return dict(fixed) | {"n": 1.0}, n
     return fixed, None
+
+
+def refuse_trials(cls, fixed, called):
+    """Raise for trials of each value in a test of one distribution."""
+    if _of_fixed(cls, fixed)[1] is not None:
+        raise ValueError(f"{called} tests one distribution of all values: give one number of trials, as fixed={{'n': 10}}")
 
 
 def _fit_known(method, known, cls, given, device, workers, shown=None):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import checked_level, choice, is_integer, is_lazy
 from numbastats._core.data import NanPolicy, is_missing, labels_of
-from numbastats._core.edf import distance, distance_of_counts
+from numbastats._core.edf import LARGEST, distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import labelled_sets
 from numbastats._core.information import unit_moves
@@ -33,6 +33,7 @@ from numbastats.distributions.fitting import (
     fit_many,
     is_ragged,
     one_series,
+    refuse_trials,
     series_of,
 )
 from numbastats.distributions.names import Name
@@ -957,7 +958,7 @@ def compare(
     values = one_series(x, "compare_many(x, axis=...) is for many series")
     families, note = _by_values(families, "compare", values, lambda: _are_integers(x))
     names = _families(families)
-    x = one_series(x, "compare_many(x, axis=...) is for many series", class_of(names[0]))
+    x = one_series(x, "compare_many(x, axis=...) is for many series", None if isinstance(families, str) else class_of(names[0]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
         found = [fit(x, name, nan_policy=nan_policy) for name in names]
@@ -1081,10 +1082,13 @@ def goodness(
     _check_count(count)
     if isinstance(x, DistributionFits):
         raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
+    refuse_trials(class_of(family), fixed, "goodness")
     x = one_series(x, "goodness takes one series, goodness_many many", class_of(family))
     found = fit(x, family, fixed=fixed, nan_policy=nan_policy)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
+    if found.cls.is_discrete and statistic != "ks" and np.nanmax(x) > LARGEST:
+        raise ValueError(f"counts above {LARGEST:.0e} have the statistic 'ks' alone: pass statistic='ks', or a continuous family")
     return _tested(found, x, statistic, count, rng, workers)
 
 
@@ -1243,6 +1247,7 @@ def goodness_many(
         raise TypeError("goodness_many takes arrays in memory: pass data.compute()")
     if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
         data = list(data)
+    refuse_trials(class_of(family), fixed, "goodness_many")
     fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers, nan_policy=nan_policy)
     series = series_of(data, axis, None, 1, by, dim)
     n, key = len(fits), normalise_rng(rng)

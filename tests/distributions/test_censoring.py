@@ -444,3 +444,17 @@ def test_whole_floats_are_no_counts(monkeypatch):
     monkeypatch.setattr(inference, "_families", lambda families: ("normal", "gumbel") if families == "continuous" else families)
     assert 'compare(..., "counts")' in compare(x.astype(float)).note
     assert compare(x - 5).note == "" and compare(x + 0.5).note == "" and set(compare(x - 5).fits) == {"normal", "gumbel"}
+
+
+def test_trials_of_each_value_go_with_weights_alone():
+    n = np.random.default_rng(6).integers(5, 30, 40)
+    k = np.random.default_rng(7).binomial(n, 0.3)
+    seen = np.arange(40) % 5 > 0
+    for more in (dict(event=seen), dict(entry=-1.0), dict(censored=(k, k))):
+        with pytest.raises(ValueError, match="array of trials n goes with weights alone"):
+            fit(k, "binomial", fixed={"n": n}, **more)
+    with pytest.raises(ValueError, match="array of trials n goes with weights alone"):
+        fit_many([k, k], "binomial", fixed={"n": n}, event=[seen, seen])
+    for test, data in ((ns.distributions.goodness, k), (ns.distributions.goodness_many, np.stack([k, k]))):
+        with pytest.raises(ValueError, match="give one number of trials"):
+            test(data, "binomial", fixed={"n": n})

@@ -13,6 +13,7 @@ import scipy.optimize
 import scipy.stats as st
 
 import numbastats as ns
+from numbastats._core.edf import distance_of_counts
 from numbastats._core.errors import ConvergenceWarning
 from numbastats.distributions import (
     Gamma,
@@ -719,3 +720,22 @@ def test_estimates_next_to_the_end_of_a_moment():
 
     assert found.loglik - lowest(by_profile.lower) == pytest.approx(0.5 * 1.959964**2, rel=1e-3)
     assert "is infinite in 75 of 199 samples" in by_draws.message
+
+
+def test_large_counts_are_compared_without_all_smaller_ones():
+    rng = np.random.default_rng(5)
+    incomes = rng.integers(10**9, 10**12, 50)
+    found = compare(incomes)
+    assert found.best.family in ("geometric", "negative_binomial") and np.isnan([*found.ad.values()]).all()
+    model, x = found.best.distribution, np.sort(incomes)
+    steps = np.arange(1, 51) / 50
+    away = max(np.abs(steps - model.cdf(x)).max(), np.abs(steps - 0.02 - model.cdf(x - 1)).max())
+    assert found.ks[found.best.family] == pytest.approx(away, rel=1e-12)
+    with pytest.raises(ValueError, match="statistic='ks'"):
+        goodness(incomes, "geometric")
+    assert goodness(incomes, "geometric", "ks", count=19, rng=1).pvalue <= 1.0
+    small = np.sort(rng.poisson(5.0, (3, 40)), axis=1).astype(float)
+    few = small + np.where(np.arange(40) == 39, 2e6, 0.0)  # beyond the limit
+    d = ns.distributions.Poisson(5.0)
+    want = [distance_of_counts("ks", row, d.pmf, d.cdf, d.sf) for row in small]
+    np.testing.assert_allclose(distance_of_counts("ks", few, d.pmf, d.cdf, d.sf), want, atol=0.026)
