@@ -399,7 +399,7 @@ def test_trials_of_each_value():
     )
     assert weighted.params == twice.params and weighted.loglik == pytest.approx(twice.loglik, rel=1e-12)
     gone = fit(np.r_[k, nan], "binomial", fixed={"n": np.r_[n, 3]})
-    assert gone.params == found.params and gone.n_values == 50
+    assert gone.params == found.params and (gone.n_values, gone.n_missing) == (50, 1)
     bounds = found.estimate(lambda d: d.params.p, "bootstrap", count=199, rng=1)
     assert bounds.se == pytest.approx(found.se["p"], rel=0.2)
     with pytest.warns(ns.ConvergenceWarning, match="1 of 2 fits"):
