@@ -59,6 +59,23 @@ NOT_ADMITTED = [  # data that a family does not take
     (lambda: D.fit(put(COUNTS, 3, -2), "poisson"), "1 of 200 values is below 0, the support of poisson: -2 at index 3"),
     (lambda: D.fit(COUNTS, "binomial", fixed={"n": 2}), "values are above 2, the support of binomial, from 0 to 2; the first is"),
     (
+        lambda: D.fit([1, 2, 9], "binomial", fixed={"n": [5, 6, 7]}),
+        "1 of 3 values is above n, its trials: 9, of n=7, at index 2$",
+    ),
+    (
+        lambda: D.fit([1, 8, 9], "binomial", fixed={"n": [5, 6, 7]}),
+        "2 of 3 values are above n, their trials; the first is 8, of n=6, at index 1$",
+    ),
+    (
+        lambda: D.fit([np.nan, 2, -1, 9], "binomial", fixed={"n": [5, 6, 7, 7]}, weights=[1, 1, 1, 0]),
+        "1 of 2 values is below 0, the support of binomial: -1 at index 2$",
+    ),
+    (lambda: D.fit([1, 0.5, 3], "binomial", fixed={"n": [5, 6, 7]}), "1 of 3 values is not a whole number, .*: 0.5 at index 1$"),
+    (
+        lambda: D.fit([-1, 2.0, 3, 4], "gamma", entry=[-5, 1, 1, 1]),
+        "1 of 4 values is not above 0, the support of gamma: -1 at index 0$",
+    ),
+    (
         lambda: D.fit([0.1, 0.2, 30.0, 0.4], "beta"),
         "1 of 4 values is not below 1, the support of beta, from 0 to 1: 30 at index 2",
     ),

@@ -25,15 +25,19 @@ class Admitted(NamedTuple):
     moved: bool = False  # whether the lower end is a loc that was fixed
     of_zeros: str = ""  # advice where zeros are not admitted
 
-    def codes(self, x, hi):
-        """The first condition that values do not meet; `hi` are upper ends of intervals from x on, of exact values x itself."""
+    def codes(self, x, hi, upper=None):
+        """The first condition that values do not meet; `hi` are upper ends of intervals from x on, of exact values x itself.
+
+        `upper` are ends of the support of their own.
+        """
+        upper = self.upper if upper is None else upper
         exact = x == hi
         taken = exact & self.closed
         found = np.zeros(x.shape, np.int8)
         conditions = (
             (_UNSEEN_ABOVE, x > self.truncated[1]),
             (_UNSEEN_BELOW, hi < self.truncated[0]),
-            (_ABOVE, (x > self.upper) | ((x == self.upper) & ~taken)),
+            (_ABOVE, (x > upper) | ((x == upper) & ~taken)),
             (_BELOW, (hi < self.lower) | ((hi == self.lower) & ~taken)),
             (_NOT_WHOLE, np.ceil(x) > np.floor(hi) if self.whole else False),
             (_INFINITE, exact & np.isinf(x)),
@@ -68,6 +72,7 @@ class Refusals(NamedTuple):
     total: np.ndarray  # values that are not missing
     first: np.ndarray  # index of the first of them
     value: np.ndarray  # or the two ends of an interval
+    own: np.ndarray | None = None  # the end of the support that it has of its own
 
     @property
     def infinite(self):
@@ -90,6 +95,8 @@ class Refusals(NamedTuple):
             return f"1 value is infinite, at index {index}" if count == 1 else many
         value = f"{lo:.10g}" if lo == hi else f"({lo:.10g}, {hi:.10g})"
         condition = self.admitted.condition(code)
+        if code == _ABOVE and self.own is not None:
+            condition, value = "above n, its trials" if count == 1 else "above n, their trials", f"{value}, of n={self.own[at]:g},"
         advice = f"; {self.admitted.of_zeros}" if code == _BELOW and lo == hi == 0.0 and self.admitted.of_zeros else ""
         if count == 1:
             condition = condition.replace("not whole numbers", "not a whole number").replace("the counts", "counts")
@@ -97,7 +104,7 @@ class Refusals(NamedTuple):
         return f"{count} of {total} values are {condition}; the first is {value} at index {index}{advice}"
 
 
-def refusals(admitted, which, x, off, hi=None, left_out=None) -> Refusals:
+def refusals(admitted, which, x, off, hi=None, left_out=None, upper=None) -> Refusals:
     """What the values of some data sets, x[off[d]:off[d + 1]] each, are not.
 
     Parameters
@@ -112,6 +119,8 @@ def refusals(admitted, which, x, off, hi=None, left_out=None) -> Refusals:
         Upper ends of intervals.
     left_out : callable, optional
         Of indices of values: which take no part, as of weight 0.
+    upper : array of float, optional
+        Upper ends of the support, where each value has its own.
     """
     lengths = np.diff(off)[which]
     number = np.repeat(np.arange(which.size), lengths)
@@ -122,7 +131,7 @@ def refusals(admitted, which, x, off, hi=None, left_out=None) -> Refusals:
     there = ~(np.isnan(lo) | np.isnan(up) | ((lo == -math.inf) & (up == math.inf)))
     if left_out is not None:
         there &= ~left_out(at)
-    codes = np.where(there, admitted.codes(lo, up), _FINE)
+    codes = np.where(there, admitted.codes(lo, up, None if upper is None else upper[at]), _FINE)
     most, found = np.iinfo(codes.dtype).max, codes > _FINE
     code = np.full(which.size, most, codes.dtype)
     np.minimum.at(code, number[found], codes[found])
@@ -130,10 +139,13 @@ def refusals(admitted, which, x, off, hi=None, left_out=None) -> Refusals:
     of, first = np.unique(number[mine], return_index=True)
     index, value = np.zeros(which.size, np.int64), np.zeros((which.size, 2))
     index[of], value[of] = place[mine][first], np.stack([lo, up], axis=-1)[mine][first]
+    own = None if upper is None else np.zeros(which.size)
+    if own is not None:
+        own[of] = upper[at][mine][first]
     code[code == most] = _FINE
     count, total = (np.bincount(which_of, minlength=which.size) for which_of in (number[mine], number[there]))
     missing = lengths > 0  # where there is none, "no values" says more than "all are missing"
-    return Refusals(admitted, which, code, count, np.where(missing, np.maximum(total, 1), 0), index, value)
+    return Refusals(admitted, which, code, count, np.where(missing, np.maximum(total, 1), 0), index, value, own)
 
 
 def refusal(admitted, x) -> str:

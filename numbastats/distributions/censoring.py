@@ -14,6 +14,7 @@ from numbastats._core.errors import warn
 __all__ = ["are_exact", "bounded", "bounds_of_scipy", "entered", "is_censored_data", "of_events", "pair_of", "seen"]
 
 _SHOWN = 5  # values in a message
+_CODES = 4  # values of `event` up to which they look like codes, beyond it like times
 _MANY = 3  # different ends beside ones, from which on these look like events
 
 
@@ -69,9 +70,15 @@ def seen(values: Any, name: str) -> Any:
     if any(v not in (0, 1) for v in found):
         found = sorted(found) if all(isinstance(v, int | float) for v in found) else found
         shown = ", ".join(map(repr, found[:_SHOWN])) + ", ..." * (len(found) > _SHOWN)
+        codes = 1 < len(found) <= _CODES and all(v == math.floor(v) for v in found if isinstance(v, int | float))
+        cure = f"pass {name} == value, with the value that says that it was seen"
+        if codes:
+            cure = f"pass {' or '.join(f'{name} == {v!r}' for v in found[::-1])}, whichever says that it was seen"
+        elif len(found) > 1:
+            cure += "; if these are times, x and event have changed places"
         raise ValueError(
             f"{name} has the values {shown}; it takes True (or 1) where the event was seen and False (or 0) where the time is "
-            f"censored: pass {name} == {found[-1]!r} if that is the event"
+            f"censored: {cure}"
         )
     made = np.full(a.shape, math.nan)
     made[~gone] = a[~gone].astype(np.float64)

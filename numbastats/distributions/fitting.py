@@ -1319,7 +1319,18 @@ def _per_series(which, s):
     return np.diff(np.concatenate([[0], np.cumsum(which)])[s.off])
 
 
-def _fitted(s, plan, share, device, workers, shown=None, run=None):
+def _refused(s, plan, share, status, upper=None):
+    """Which condition values do not meet, of the series that are refused for it; `upper` are ends of their own."""
+    which = np.flatnonzero(np.isin(status, (Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)))
+    if not which.size or is_lazy(s.x):
+        return None
+    # weights of entries are negative
+    left_out = lambda at: (share & (s.x[at] == 0.0)) | (s.w is not None and s.w[at] <= 0.0)  # noqa: E731
+    admitted = plan.admitted if upper is None else plan.admitted._replace(upper=math.inf)
+    return refusals(admitted, which, s.x, s.off, s.hi, left_out, upper)
+
+
+def _fitted(s, plan, share, device, workers, shown=None, run=None, refused=_refused):
     params, cov, numbers, status, missing, limits = _estimates(s, plan, share, device, workers, shown, run)
     cov[~_INSIDE[status]] = math.nan
     p, mass = len(plan.names), numbers[:, k.MASS]
@@ -1345,19 +1356,10 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None):
         _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
         partial=plan.intervals or plan.is_cut,
         n_missing=missing.reshape(s.shape),
-        _refused=_refused(s, plan, share, status),
+        _refused=refused(s, plan, share, status),
     )
     _tell(found)
     return found
-
-
-def _refused(s, plan, share, status):
-    """Which condition values do not meet, of the series that are refused for it."""
-    which = np.flatnonzero(np.isin(status, (Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)))
-    if not which.size or is_lazy(s.x):
-        return None
-    left_out = lambda at: (share & (s.x[at] == 0.0)) | (s.w is not None and s.w[at] == 0.0)  # noqa: E731
-    return refusals(plan.admitted, which, s.x, s.off, s.hi, left_out)
 
 
 def _by_method(method, series, plan, given, device, workers, shown=None):
@@ -1395,7 +1397,8 @@ def _inflated(s, plan, device, workers):
 def _of_trials(s, n, plan, device, workers):
     """Fits of successes in numbers of trials of their own: those of one failure and one success, with their sums as weights."""
     w, number = np.ones(s.x.size) if s.w is None else s.w, np.repeat(np.arange(s.off.size - 1), np.diff(s.off))
-    kept = ~np.isnan(s.x) & ~np.isnan(n) & (w > 0.0)
+    told = ~np.isnan(s.x) & ~np.isnan(n)
+    kept = told & (w > 0.0)
     k, n, w = (np.where(kept, v, 0.0) for v in (s.x, n, w))
     inside = (k >= 0.0) & (k <= n) & (k == np.floor(k))
 
@@ -1406,11 +1409,18 @@ def _of_trials(s, n, plan, device, workers):
     x = np.where(sums(~inside)[:, None] > 0.0, -1.0, [0.0, 1.0])  # series with what is no count of these trials have none
     pairs = np.stack([trials - successes, successes], axis=1)
     off = 2 * np.arange(s.off.size, dtype=np.int64)
-    found = _fitted(s._replace(x=x.reshape(-1), w=pairs.reshape(-1), off=off), plan, False, device, workers)
+    own = s._replace(w=w)
+
+    def refused(_s, plan, share, status):
+        return _refused(own, plan, share, status, n)
+
+    pairs = s._replace(x=x.reshape(-1), w=pairs.reshape(-1), off=off)
+    found = _fitted(pairs, plan, False, device, workers, refused=refused)
     each = {name: found.params.reshape(-1, len(found.names))[number, j] for j, name in enumerate(found.names)} | {"n": n}
     loglik = sums(w * distribution_of(plan.cls, each).logpmf(k))
-    counts = sums(kept).astype(np.int64)
-    return dataclasses.replace(found, loglik=loglik.reshape(s.shape), n_values=counts.reshape(s.shape))
+    counts = sums(kept).astype(np.int64).reshape(s.shape)
+    missing = sums(~told).astype(np.int64).reshape(s.shape)
+    return dataclasses.replace(found, loglik=loglik.reshape(s.shape), n_values=counts, n_missing=missing)
 
 
 def _with_more_zeros(plan, _share, device, workers, s, start=None):

@@ -107,6 +107,18 @@ def test_what_is_no_event():
         fit(x, "nig", event=event)
 
 
+def test_no_value_is_taken_for_the_event():
+    """Which one it is, users must say: the largest of many times is the end of a study, where none was seen."""
+    time = np.minimum(np.arange(1.0, 13.0), 8.0)
+    for swapped in (time, time + 0.5, np.where(time < 8.0, 2.5, 8.0)):
+        with pytest.raises(ValueError, match="pass event == value, .* if these are times, x and event have changed places$"):
+            fit(time, "weibull", event=swapped)
+    with pytest.raises(ValueError, match="pass event == 2 or event == 1, whichever says that it was seen$"):
+        fit(time, "weibull", event=(time < 8.0) + 1)
+    with pytest.raises(ValueError, match="pass event == value, with the value that says that it was seen$"):
+        fit(time, "weibull", event=["dead"] * 12)
+
+
 def test_times_and_events_as_bounds():
     """The call to make where the upper ends are 0 and 1; a warning where they are all 1, and where the lower ones are 0 and 1."""
     x, event, _ = lives(50)
@@ -387,7 +399,7 @@ def test_trials_of_each_value():
     )
     assert weighted.params == twice.params and weighted.loglik == pytest.approx(twice.loglik, rel=1e-12)
     gone = fit(np.r_[k, nan], "binomial", fixed={"n": np.r_[n, 3]})
-    assert gone.params == found.params and gone.n_values == 50
+    assert gone.params == found.params and (gone.n_values, gone.n_missing) == (50, 1)
     bounds = found.estimate(lambda d: d.params.p, "bootstrap", count=199, rng=1)
     assert bounds.se == pytest.approx(found.se["p"], rel=0.2)
     with pytest.warns(ns.ConvergenceWarning, match="1 of 2 fits"):
