@@ -47,8 +47,8 @@ def _distribution(one, method):
     """A distribution, or that of a fit; `method` is what is drawn of it."""
     if getattr(one, "partial", False) is True:
         raise ValueError(
-            "the values of this fit were censored or truncated, and plots take values that are all known: they would show a misfit "
-            "where there is none. Compare found.distribution.sf(t) with the Kaplan-Meier estimate, as "
+            "the values of this fit were censored or truncated, and plots take values that are all known: they would show a "
+            "misfit where there is none. Compare found.distribution.sf(t) with the Kaplan-Meier estimate, as "
             "scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=..., right=...)).sf for values that are censored on the right"
         )
     for found in (one, getattr(one, "distribution", None)):
@@ -60,7 +60,8 @@ def _distribution(one, method):
         raise TypeError(f"qq draws one distribution, but this is a {type(one).__name__} of {len(one)}: pass one of its values")
     shown = f"a {type(one).__name__}" if isinstance(one, list | tuple) or "\n" in repr(one) else repr(one)
     raise TypeError(
-        f"{shown} is no distribution: it has no method {method}; pass one, a fit with `.distribution` or, but for qq, a dict of them"
+        f"{shown} is no distribution: it has no method {method}; pass one, a fit with `.distribution` or, but for qq, a dict of "
+        "them"
     )
 
 

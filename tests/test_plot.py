@@ -268,7 +268,8 @@ def test_fits_to_values_known_in_part_are_not_drawn_beside_data(how):
     assert pyplot.get_fignums() == before
 
 
-def test_qq_says_that_it_draws_one_distribution(x):
+def test_qq_says_that_it_draws_one_distribution():
+    x = np.arange(20.0)
     found = ns.distributions.fit(x, "normal")
     with pytest.raises(TypeError, match="qq draws one distribution, but this is a dict of 1: pass one of its values") as said:
         ns.plot.qq(x, {"a": found})
