@@ -1,6 +1,7 @@
 """Plots of data against distributions and of fits, by matplotlib, which must be installed.
 
 Every function draws into `ax`, or into the axes of a new figure, and returns the axes: titles, limits and files are left to you.
+Fits to censored or truncated values are refused beside data: the values would have to be known.
 """
 
 from __future__ import annotations
@@ -44,13 +45,23 @@ def _data(data):
 
 def _distribution(one, method):
     """A distribution, or that of a fit; `method` is what is drawn of it."""
+    if getattr(one, "partial", False) is True:
+        raise ValueError(
+            "the values of this fit were censored or truncated, and plots take values that are all known: they would show a "
+            "misfit where there is none. Compare found.distribution.sf(t) with the Kaplan-Meier estimate, as "
+            "scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=..., right=...)).sf for values that are censored on the right"
+        )
     for found in (one, getattr(one, "distribution", None)):
         if callable(getattr(found, method, None)):
             return found
         if getattr(found, "is_discrete", False):
             raise TypeError(f"{found!r} is a distribution of counts: draw it by `tail` and `qq`, and its `pmf` as bars")
+    if isinstance(one, Mapping):
+        raise TypeError(f"qq draws one distribution, but this is a {type(one).__name__} of {len(one)}: pass one of its values")
+    shown = f"a {type(one).__name__}" if isinstance(one, list | tuple) or "\n" in repr(one) else repr(one)
     raise TypeError(
-        f"{one!r} is no distribution: it has no method {method}; pass one, a fit with `.distribution`, or a dict of them"
+        f"{shown} is no distribution: it has no method {method}; pass one, a fit with `.distribution` or, but for qq, a dict of "
+        "them"
     )
 
 
@@ -104,12 +115,13 @@ def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", poi
     x = x if side == "upper" else -x[::-1]
     share = 1.0 - (np.arange(x.size) / x.size)
     shown = x > 0.0
+    drawn = _labelled(distributions, "sf")
     if not shown.any():
         raise ValueError(f"no value is {'> 0' if side == 'upper' else '< 0'}, so there is no {side} tail to show on log axes")
     ax = _axes(ax)
     ax.loglog(x[shown], share[shown], ".", color="0.3", ms=4, label="data")
     grid = np.geomspace(np.quantile(x[shown], 0.05), 2.0 * x[-1], points)
-    for label, one in _labelled(distributions, "sf").items():
+    for label, one in drawn.items():
         ax.loglog(grid, one.sf(grid) if side == "upper" else one.cdf(-grid), label=label)
     ax.set(xlabel="x" if side == "upper" else "-x", ylabel=f"probability of values {'≥ x' if side == 'upper' else '≤ -x'}")
     ax.set_ylim(bottom=0.1 / x.size)
@@ -155,9 +167,10 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
     -------
     matplotlib axes
     """
+    x, drawn = _data(data), _labelled(distributions, "pdf")
     ax = _axes(ax)
-    grid = np.linspace(*_histogram(ax, _data(data)), points)
-    for label, one in _labelled(distributions, "pdf").items():
+    grid = np.linspace(*_histogram(ax, x), points)
+    for label, one in drawn.items():
         ax.plot(grid, one.pdf(grid), label=label)
     return _density_axes(ax)
 
@@ -235,7 +248,8 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
     ImportError
         Without matplotlib.
     TypeError, ValueError
-        For what is no distribution, and data that are not one series of at least two values; for other than four axes.
+        For what is no distribution, a fit to censored or truncated values, and data that are not one series of at least two
+        values; for other than four axes.
 
     Notes
     -----

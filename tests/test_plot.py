@@ -243,3 +243,36 @@ def test_four_views_of_fits():
     with pytest.raises(TypeError, match="is no distribution"):
         ns.plot.fit(x, "gamma")
     pyplot.close("all")
+
+
+@pytest.mark.parametrize("how", ["event", "entry", "truncated", "censored"])
+def test_fits_to_values_known_in_part_are_not_drawn_beside_data(how):
+    t = ns.distributions.Weibull(1.5, scale=10.0).rvs(200, rng=1)
+    known = np.minimum(t, 8.0)
+    given = {
+        "event": {"event": t <= 8.0},
+        "entry": {"entry": 0.5 * known},
+        "truncated": {"truncated": (0.0, 40.0)},
+        "censored": {"censored": (known, np.where(t <= 8.0, known, np.inf))},
+    }[how]
+    found = ns.distributions.fit(None if how == "censored" else known, "weibull", **given)
+    from matplotlib import pyplot
+
+    before = pyplot.get_fignums()
+    for draw in (ns.plot.fit, ns.plot.qq, ns.plot.tail, ns.plot.density):
+        with pytest.raises(ValueError, match="censored or truncated.*Kaplan-Meier"):
+            draw(known, found)
+    for draw in (ns.plot.fit, ns.plot.tail, ns.plot.density):
+        with pytest.raises(ValueError, match="censored or truncated"):
+            draw(known, {"found": found})
+    assert pyplot.get_fignums() == before
+
+
+def test_qq_says_that_it_draws_one_distribution():
+    x = np.arange(20.0)
+    found = ns.distributions.fit(x, "normal")
+    with pytest.raises(TypeError, match="qq draws one distribution, but this is a dict of 1: pass one of its values") as said:
+        ns.plot.qq(x, {"a": found})
+    assert "\n" not in str(said.value)
+    with pytest.raises(TypeError, match="a list is no distribution"):
+        ns.plot.qq(x, [found])

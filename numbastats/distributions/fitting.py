@@ -1914,7 +1914,9 @@ def _stable(cls, x, *, axis=None, dim=None, **options):
     if data.ndim == 1:  # warns itself
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
-    _warn_of(~np.asarray(found.converged), np.asarray(found.message).__getitem__)
+    failed = ~np.asarray(found.converged)
+    if failed.size == 1 or 2 * failed.sum() <= failed.size:  # of more `fit_many` warns itself
+        _warn_of(failed, np.asarray(found.message).__getitem__)
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 
 

@@ -18,6 +18,7 @@ from numbastats._core.launch import or_on_the_host
 from numbastats._core.options import Device, hands_on
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
+from numbastats._core.results import warn_of_batch
 from numbastats._core.status import FITTED, REFUSED, Status
 from numbastats.mixture import engine
 from numbastats.mixture.arguments import (
@@ -191,6 +192,13 @@ def fit_many(  # noqa: PLR0913
         For invalid arguments or a missing family. Invalid data never raise: their data set gets a status, NaN parameters and a
         message.
 
+    Warns
+    -----
+    ConvergenceWarning
+        When more than half of several data sets have no fit, and of doubtful choices among candidates.
+    UserWarning
+        When an array has many rows of three values at most: columns may be meant.
+
     Notes
     -----
     A fit with status 0 is a maximum: Newton's decrement is below `tol`, minus the Hessian is positive definite. The global
@@ -271,6 +279,7 @@ def fit_many(  # noqa: PLR0913
         given = data, offsets, weights, by, dim, nan_policy
         batches, doubtful = _of_distributions(given, n_components, family, own, course)
         _warn_of_choices(batches[-1], doubtful)
+        _warn_of_failed(batches[-1], data)
         return batches[-1]
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
@@ -301,7 +310,13 @@ def fit_many(  # noqa: PLR0913
     marked = np.concatenate([part["doubtful"] for part in parts]) if parts else np.zeros(0, bool)
     doubtful = [i for i in np.flatnonzero(marked).tolist() if batch.status[i] in (*FITTED, Status.COLLAPSED)]
     _warn_of_choices(batch, doubtful)
+    _warn_of_failed(batch, data)
     return batch
+
+
+def _warn_of_failed(batch, data):
+    """Warn where most data sets have no fit."""
+    warn_of_batch(np.isin(batch.status, (*REFUSED, Status.COLLAPSED)), batch.message, data)
 
 
 def _warn_of_choices(batch, doubtful):

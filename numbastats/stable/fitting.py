@@ -20,6 +20,7 @@ from numbastats._core.information import in_units, standard_errors
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import in_threads, is_executor, mapped, shares, worker_count
 from numbastats._core.progress import bar
+from numbastats._core.results import warn_of_batch
 from numbastats.stable.arguments import (
     NAMES,
     FitMethod,
@@ -296,6 +297,13 @@ def fit_many(
     TypeError
         For options that `fit` does not have.
 
+    Warns
+    -----
+    ConvergenceWarning
+        When more than half of several data sets have no fit.
+    UserWarning
+        When an array has many rows of three values at most: columns may be meant.
+
     Notes
     -----
     Fits are those of `fit`, and a data set's result does not depend on the others.
@@ -337,6 +345,7 @@ def fit_many(
         else:
             found = _in_threads(jobs, count, shown)
     stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731
+    warn_of_batch(~stack("converged", ()).astype(bool), lambda i: found[i].message, data)
     return StableFits(
         stack("params", (4,)),
         stack("se", (4,)),

@@ -443,3 +443,19 @@ def test_estimates_of_many_mixtures():
     np.testing.assert_allclose(counts.estimate(lambda d: d.mean()).se, np.sqrt(counts["mean"][:, 0] / 200.0), rtol=1e-6)
     both = mixture.fit_many(rng.logistic(size=(2, 100)), 1, family="logistic", rng=0).estimate(lambda d: d.ppf(0.5))
     assert np.isfinite(both.value).all() and "keep no covariance" in both.messages[0]
+
+
+def test_a_batch_that_mostly_fails_warns_once():
+    z = np.random.default_rng(0).standard_normal((200, 2))
+    with pytest.warns(ns.ConvergenceWarning, match=r"200 of 200 fits ended without.*index 0: too few.*pass data\.T") as said:
+        fits = ns.mixture.fit_many(z, 2, rng=0)
+    assert len(said) == 1 and len(fits) == 200
+    with pytest.warns(UserWarning, match=r"rows of data, of shape \(200, 2\), are the data sets, and have 2 values each") as said:
+        ns.mixture.fit_many(z, 1, rng=0)
+    assert len(said) == 1
+    with pytest.warns(ns.ConvergenceWarning, match="2 of 3 fits ended without a maximum, the first, at index 1") as said:
+        ns.mixture.fit_many([z[:, 0], [1.0], []], 1, rng=0)
+    assert len(said) == 1
+    ns.mixture.fit_many([z[:, 0], [1.0]], 1, rng=0)
+    with pytest.warns(ns.ConvergenceWarning, match="3 of 3 fits ended"):
+        ns.mixture.fit_many(z[:3], 2, family="logistic", rng=0)
