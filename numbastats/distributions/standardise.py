@@ -130,6 +130,10 @@ def standardise(
     axis = axis_of(x, refuse_frame(x, axis, "x"), dim, "x")
     if isinstance(x, Mapping) or is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")
+    if not np.ndim(x):
+        raise TypeError(f"x is a {type(x).__name__}; pass an array of series, as numpy.asarray(x)")
+    if np.shape(x) == (0,):
+        raise ValueError("x has no values")
     if not -np.ndim(x) <= axis < np.ndim(x):
         raise ValueError(f"axis={axis} is not an axis of x of shape {np.shape(x)}")
     axis %= np.ndim(x)

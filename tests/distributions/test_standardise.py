@@ -201,3 +201,10 @@ def test_fits_to_xarray_without_labels():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert float(keyed["shape"].sel(series="b")) == fit_many(rain(13)[:9, 0], "gamma")["shape"]
+
+
+def test_what_is_no_series():
+    with pytest.raises(TypeError, match="x is a float; pass an array of series"):
+        standardise(3.0)
+    with pytest.raises(ValueError, match="x has no values"):
+        standardise([])
