@@ -96,7 +96,8 @@ class Refusals(NamedTuple):
         value = f"{lo:.10g}" if lo == hi else f"({lo:.10g}, {hi:.10g})"
         condition = self.admitted.condition(code)
         if code == _ABOVE and self.own is not None:
-            condition, value = "above n, its trials" if count == 1 else "above n, their trials", f"{value}, of n={self.own[at]:g},"
+            condition = "above n, its trials" if count == 1 else "above n, their trials"
+            value = f"{value}, of n={self.own[at]:g},"
         advice = f"; {self.admitted.of_zeros}" if code == _BELOW and lo == hi == 0.0 and self.admitted.of_zeros else ""
         if count == 1:
             condition = condition.replace("not whole numbers", "not a whole number").replace("the counts", "counts")
