@@ -50,18 +50,16 @@ def half_width(level: float) -> float:
 
 
 def warn_of_batch(failed: NDArray[np.bool_], message: Callable[[int], str], data: Any) -> None:
-    """Warn once where more than half of several data sets have no fit, or where rows hold next to nothing.
+    """Warn once where at least three in four of several data sets have no fit, or where rows hold next to nothing.
 
     `message` says of an index why that data set has none; `data` are as they were passed, rows of an array the data sets.
     """
     shape, rows = np.shape(data) if isinstance(data, np.ndarray) else (), ""
     if len(shape) == 2 and 0 < shape[1] <= 3 and shape[0] >= 10 * shape[1]:
-        rows = (
-            f"rows of data, of shape {shape}, are the data sets, and have {shape[1]} value{'s' * (shape[1] > 1)} each; pass data.T "
-            "if its columns are the data sets"
-        )
+        each = f"{shape[1]} value{'s' * (shape[1] > 1)}"
+        rows = f"rows of data, of shape {shape}, are the data sets, of {each} each; pass data.T if its columns are the data sets"
     count = int(failed.sum())
-    if failed.size > 1 and 2 * count > failed.size:
+    if failed.size > 1 and 4 * count >= 3 * failed.size:
         first = int(np.argmax(failed))
         said = f"{count} of {failed.size} fits ended without a maximum, the first, at index {first}: {message(first)}"
         warn(f"{said}. The {rows}" if rows else said, ConvergenceWarning)

@@ -195,7 +195,7 @@ def fit_many(  # noqa: PLR0913
     Warns
     -----
     ConvergenceWarning
-        When more than half of several data sets have no fit, and of doubtful choices among candidates.
+        When at least three in four of several data sets have no fit, and of doubtful choices among candidates.
     UserWarning
         When an array has many rows of three values at most: columns may be meant.
 

@@ -300,7 +300,7 @@ def fit_many(
     Warns
     -----
     ConvergenceWarning
-        When more than half of several data sets have no fit.
+        When at least three in four of several data sets have no fit.
     UserWarning
         When an array has many rows of three values at most: columns may be meant.
 
