@@ -1215,8 +1215,9 @@ class GoodnessOfFits(Batch):
         none = int(np.isnan(self.pvalue).sum())
         without = f", {none} without a test" if none else ""
         return (
-            f'family "{self.fits.family}", statistic {self.name!r}, {len(self)} series{_left_out(int(np.sum(self.n_missing)))}, '
+            f'family "{self.fits.family}", statistic {self.name!r}, {len(self)} series, '
             f"{self.simulated.shape[-1]} simulated data sets for each, {int((self.pvalue < 0.05).sum())} with p < 0.05{without}"
+            f"{_left_out(int(np.sum(self.n_missing)))}"
         )
 
     def summary(self) -> Table:
