@@ -56,10 +56,8 @@ def warn_of_batch(failed: NDArray[np.bool_], message: Callable[[int], str], data
     """
     shape, rows = np.shape(data) if isinstance(data, np.ndarray) else (), ""
     if len(shape) == 2 and 0 < shape[1] <= 3 and shape[0] >= 10 * shape[1]:
-        rows = (
-            f"rows of data, of shape {shape}, are the data sets, and have {shape[1]} value{'s' * (shape[1] > 1)} each; "
-            "pass data.T if its columns are the data sets"
-        )
+        each = f"{shape[1]} value{'s' * (shape[1] > 1)}"
+        rows = f"rows of data, of shape {shape}, are the data sets, of {each} each; pass data.T if its columns are the data sets"
     count = int(failed.sum())
     if failed.size > 1 and 2 * count > failed.size:
         first = int(np.argmax(failed))

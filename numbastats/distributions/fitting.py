@@ -1915,7 +1915,7 @@ def _stable(cls, x, *, axis=None, dim=None, **options):
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
     failed = ~np.asarray(found.converged)
-    if failed.size == 1 or 2 * failed.sum() <= failed.size:  # of more `fit_many` warns itself
+    if failed.size == 1 or 4 * failed.sum() < 3 * failed.size:  # of more `fit_many` warns itself
         _warn_of(failed, np.asarray(found.message).__getitem__)
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 

@@ -632,8 +632,8 @@ class Comparison(Result):
         By family, in the order of the criterion; those without a maximum last.
     criterion : str
     ks, ad : dict of float
-        Distances of Kolmogorov and Smirnov and of Anderson and Darling between the values and each fit. They are no tests:
-        `goodness` has p-values.
+        Distances of Kolmogorov and Smirnov and of Anderson and Darling between the values and each fit; NaN of a series of
+        `compare_many`, whose values are not kept. They are no tests: `goodness` has p-values.
     left_out : tuple of str
         Families whose support does not hold the values, where none are named.
     note : str
@@ -649,6 +649,11 @@ class Comparison(Result):
     note: str = ""
 
     @property
+    def n_missing(self) -> int:
+        """Number of missing values, which were left out."""
+        return next(iter(self.fits.values())).n_missing
+
+    @property
     def best(self) -> DistributionFit:
         """The fit of the least criterion; of a family at a limit that is compared, too, the limit's."""
         first = next(iter(self.fits.values()))
@@ -659,8 +664,7 @@ class Comparison(Result):
     def _headline(self) -> str:
         failed = [f"{f.family}: {f.message}" for f in self.fits.values() if not f.converged]
         out = [f"left out, as their support does not hold the values: {', '.join(self.left_out)}"] if self.left_out else []
-        missing = next(iter(self.fits.values())).n_missing
-        title = f"{len(self.fits)} families by {self.criterion}" + (f", {missing} missing" if missing else "")
+        title = f"{len(self.fits)} families by {self.criterion}{_left_out(self.n_missing)}"
         return "\n  ".join([title, *filter(None, [self.note]), *out, *failed])
 
     def summary(self) -> Table:
@@ -683,7 +687,7 @@ class Comparison(Result):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(Result):
+class Comparisons(Batch):
     """Fits of several families to each of many series; it prints as a table.
 
     Attributes
@@ -695,6 +699,11 @@ class Comparisons(Result):
         Families whose support holds none of the series, where none are named.
     note : str
         As of a `Comparison`.
+
+    Notes
+    -----
+    ``found[key]``, ``found.one(which)`` and ``found.at(i)`` are the `Comparison` of one series, as iteration gives all and
+    ``found.items()`` pairs (key, comparison).
     """
 
     fits: dict[str, DistributionFits]
@@ -721,9 +730,30 @@ class Comparisons(Result):
         return names if first.labels is None else first.labels.copy(data=names).rename("best")
 
     @property
-    def keys(self) -> Any:
+    def keys(self) -> Any:  # type: ignore[override]
         """Keys of the series, None where they have none."""
-        return next(iter(self.fits.values())).keys
+        return self._first.keys
+
+    @property
+    def n_missing(self) -> NDArray[np.int64]:
+        """Numbers of missing values of each series, which were left out."""
+        return self._first.n_missing
+
+    @property
+    def _first(self):
+        return next(iter(self.fits.values()))
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    @property
+    def _shape(self):
+        return self._first._shape
+
+    def _item(self, i):
+        fits = {f.family: f for f in _best_first([f.at(i) for f in self.fits.values()], self.criterion)}
+        none = dict.fromkeys(fits, math.nan)
+        return Comparison(fits, self.criterion, none, dict(none), (), self.note)
 
     def by_series(self) -> Table:
         """A row for each series, in the order of the flattened batch: its best family, and by how much.
@@ -762,9 +792,10 @@ class Comparisons(Result):
 
     def _headline(self) -> str:
         out = [f"left out, as their support holds none of the series: {', '.join(self.left_out)}"] if self.left_out else []
-        first, none = next(iter(self.fits.values())), int((np.asarray(self.best) == "").sum())
+        shape, none = self._first.loglik.shape, int((np.asarray(self.best) == "").sum())
         failed = [f"{none} series: no fit ended in a maximum"] if none else []
-        title = f"{len(self.fits)} families by {self.criterion}, {first.loglik.size} series of shape {first.loglik.shape}"
+        missing = _left_out(int(np.sum(self.n_missing)))
+        title = f"{len(self.fits)} families by {self.criterion}, {len(self)} series of shape {shape}{missing}"
         return "\n  ".join([title, *filter(None, [self.note]), *out, *failed])
 
     def summary(self) -> Table:
@@ -784,7 +815,22 @@ class Comparisons(Result):
         columns: dict[str, Any] = {"family": np.array([*self.fits]), "best": wins}
         columns["converged"] = np.array([int(f.converged.sum()) for f in self.fits.values()])
         rows = np.argsort(-wins, kind="stable")
-        return Table({name: column[rows] for name, column in (columns | {"mean_difference": means}).items()})
+        made = Table({name: column[rows] for name, column in (columns | {"mean_difference": means}).items()})
+        made.library = None if self.keys is None else self.keys.library
+        return made
+
+
+def _left_out(missing):
+    """The number of missing values, as a headline ends."""
+    return f", {missing} missing" if missing else ""
+
+
+def _best_first(found, criterion):
+    """Fits of families to the same values in the order of a criterion; those at a limit that is compared, too, after it."""
+    by_name = {f.family: f for f in found}
+    at_limit = {f.family: bool(_is_another(f, by_name)) for f in found}
+    first = {f.family: getattr(by_name[f.limit] if at_limit[f.family] else f, criterion) for f in found}
+    return sorted(found, key=lambda f: (first[f.family], at_limit[f.family]))
 
 
 def _is_another(found, fits):
@@ -966,10 +1012,7 @@ def compare(
     kept = [f for f in found if f.family not in left_out]
     if not kept:
         raise ValueError(f"the support of no family holds the values: {found[0].message}")
-    by_name = {f.family: f for f in kept}
-    at_limit = {f.family: bool(_is_another(f, by_name)) for f in kept}
-    first = {f.family: getattr(by_name[f.limit] if at_limit[f.family] else f, criterion) for f in kept}
-    kept.sort(key=lambda f: (first[f.family], at_limit[f.family]))
+    kept = _best_first(kept, criterion)
     values = np.sort(x[~np.isnan(x)])
     ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
     return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out, note)
@@ -1004,9 +1047,15 @@ class GoodnessOfFit(Result):
     simulated: NDArray[np.float64]
     failed: int
 
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values, which were left out."""
+        return self.fit.n_missing
+
     def _headline(self) -> str:
         failed = f", of which {self.failed} fits did not converge" if self.failed else ""
-        return f'family "{self.fit.family}", statistic {self.name!r}, {self.simulated.size} simulated data sets{failed}'
+        title = f'family "{self.fit.family}", statistic {self.name!r}{_left_out(self.n_missing)}'
+        return f"{title}, {self.simulated.size} simulated data sets{failed}"
 
     def summary(self) -> Table:
         """One row: "statistic", "pvalue", and the fitted parameters."""
@@ -1142,6 +1191,11 @@ class GoodnessOfFits(Batch):
         """Keys of the series, None where they have none."""
         return self.fits.keys
 
+    @property
+    def n_missing(self) -> NDArray[np.int64]:
+        """Numbers of missing values of each series, which were left out."""
+        return self.fits.n_missing
+
     def __len__(self) -> int:
         return len(self.fits)
 
@@ -1165,8 +1219,9 @@ class GoodnessOfFits(Batch):
         none = int(np.isnan(self.pvalue).sum())
         without = f", {none} without a test" if none else ""
         return (
-            f'family "{self.fits.family}", statistic {self.name!r}, {len(self)} series, {self.simulated.shape[-1]} simulated '
-            f"data sets for each, {int((self.pvalue < 0.05).sum())} with p < 0.05{without}"
+            f'family "{self.fits.family}", statistic {self.name!r}, {len(self)} series, '
+            f"{self.simulated.shape[-1]} simulated data sets for each, {int((self.pvalue < 0.05).sum())} with p < 0.05{without}"
+            f"{_left_out(int(np.sum(self.n_missing)))}"
         )
 
     def summary(self) -> Table:

@@ -232,6 +232,11 @@ class GoodnessOfFit:
     fit: StableFit = dataclasses.field(repr=False)
     failed: int
 
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values, which were left out."""
+        return self.fit.n_missing
+
 
 @hands_on(fit, instead={"weights": "the data are compared with samples of equal weights; repeat observations"})
 def goodness(

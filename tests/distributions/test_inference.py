@@ -739,3 +739,37 @@ def test_large_counts_are_compared_without_all_smaller_ones():
     d = ns.distributions.Poisson(5.0)
     want = [distance_of_counts("ks", row, d.pmf, d.cdf, d.sf) for row in small]
     np.testing.assert_allclose(distance_of_counts("ks", few, d.pmf, d.cdf, d.sf), want, atol=0.026)
+
+
+def test_tests_and_comparisons_count_missing_values():
+    x = np.random.default_rng(3).gamma(2.0, 3.0, 60)
+    x[[4, 9]] = np.nan
+    one, many = goodness(x, "gamma", count=19, rng=1), goodness_many({"a": x, "b": x[10:]}, "gamma", count=19, rng=1)
+    assert one.n_missing == 2 and ", 2 missing, 19 simulated" in repr(one)
+    assert many.n_missing.tolist() == [2, 0] and ", 2 missing\n" in repr(many) and many["a"].n_missing == 2
+    assert compare(x, ["gamma", "normal"]).n_missing == 2
+    found = compare_many({"a": x, "b": x[10:]}, ["gamma", "normal"])
+    assert found.n_missing.tolist() == [2, 0] and "2 missing" in repr(found)
+
+
+def test_comparisons_are_batches_of_comparisons():
+    rng = np.random.default_rng(9)
+    x = {"n": rng.normal(50.0, 12.0, 300), "l": rng.lognormal(1.0, 0.8, 200), "few": rng.normal(0.0, 1.0, 80)}
+    names = ["normal", "gamma", "lognormal"]
+    found = compare_many(x, names)
+    assert len(found) == 3 and [key for key, _one in found.items()] == list(x) and len(list(found)) == 3
+    for i, (key, values) in enumerate(x.items()):
+        one, alone = found[key], compare(values, names)
+        assert list(one.fits) == list(alone.fits) and found.at(i).best.family == alone.best.family == found.best[i]
+        assert one.best.loglik == pytest.approx(alone.best.loglik, rel=1e-12) and math.isnan(one.ks["normal"])
+    with pytest.raises(KeyError, match="did you mean 'few'"):
+        found["fewer"]
+    grid = compare_many(rng.normal(size=(2, 3, 40)), ["normal", "laplace"])
+    assert len(grid) == 6 and grid[1, 2].best.family == grid.best[1, 2]
+
+
+def test_comparisons_of_a_polars_frame_are_one():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"g": ["a"] * 40 + ["b"] * 40, "x": np.random.default_rng(1).normal(5.0, 1.0, 80)})
+    found = compare_many(frame, ["normal", "gamma"], by="g")
+    assert isinstance(found.to_frame(), polars.DataFrame) and isinstance(found.by_series().to_frame(), polars.DataFrame)

@@ -259,8 +259,8 @@ def test_a_batch_that_mostly_fails_warns_once():
     with pytest.warns(ns.ConvergenceWarning, match=r"200 of 200 fits ended without.*index 0: .*at least 5.*pass data\.T") as said:
         fits = ns.stable.fit_many(z)
     assert len(said) == 1 and len(fits) == 200 and not fits.converged.any()
-    sets = {"a": z[:, 0], "b": [1.0], "c": [2.0]}
-    with pytest.warns(ns.ConvergenceWarning, match="2 of 3 fits ended without a maximum, the first, at index 1") as said:
+    sets = {"a": z[:, 0], "b": [1.0], "c": [2.0], "d": [3.0]}
+    with pytest.warns(ns.ConvergenceWarning, match="3 of 4 fits ended without a maximum, the first, at index 1") as said:
         ns.stable.fit_many(sets, "quantile")
     assert len(said) == 1 and "data.T" not in str(said[0].message)
     with pytest.warns(ns.ConvergenceWarning) as said:
