@@ -37,7 +37,7 @@ _MISSING = ("NoneType", "NAType", "NaTType", "MaskedConstant")  # types of one v
 _SAID = "missing (NaN, NA, None or masked)"
 
 
-class _Unequal(ValueError):
+class UnequalLengths(ValueError):
     """Sequences of unequal lengths, which make no array."""
 
 
@@ -123,7 +123,7 @@ def _array(x, name):
     try:
         return np.asarray(x)
     except ValueError:
-        raise _Unequal(f"{name} holds sequences of unequal lengths, no array; pass one sequence of numbers") from None
+        raise UnequalLengths(f"{name} holds sequences of unequal lengths, no array; pass one sequence of numbers") from None
 
 
 def _native(a):
@@ -273,7 +273,7 @@ def series(x, name="x", elsewhere="pass .ravel() of it", family=None):
     """
     if type(x) is not np.ndarray or x.ndim != 1:
         if hasattr(x, "ngroups") or (isinstance(x, Mapping) and not is_frame(x)):
-            raise ValueError(f"{name} is a {type(x).__name__}, of many series: {elsewhere}")
+            raise ValueError(f"{name} is a {type(x).__name__}, of many series: {elsewhere.partition('; ')[0]}")
         if is_frame(x) and len(names := names_in(x, name)) != 1:
             raise TypeError(
                 f"{name} is a frame with the columns {_listed(names)}: pick a column, as frame[{_pick(x, names)!r}]"
@@ -282,8 +282,8 @@ def series(x, name="x", elsewhere="pass .ravel() of it", family=None):
             )
     try:
         a = floats(x, name, family)
-    except _Unequal as error:
-        raise _Unequal(f"{error}. Of many series: {elsewhere}") from None
+    except UnequalLengths as error:
+        raise UnequalLengths(f"{error}. Of many series: {elsewhere}") from None
     if a.ndim == 2 and a.shape[1] == 1:
         return a[:, 0]
     if a.ndim == 0:

@@ -220,7 +220,11 @@ def finite(x, first):
         at = tuple(np.argwhere(bad)[0])
         i, j = at if values is x else (places[at] for places in x.tocoo().coords)
         found = "NaN" if np.isnan(values[at]) else f"infinite ({values[at]})"
-        raise ValueError(f"X[{first + i}, {j}] is {found}; drop or fill such rows first")
+        raise ValueError(f"X[{first + i}, {j}] is {found}; drop or fill such rows first{_omit(values[at])}")
+
+
+def _omit(value):
+    return ", or give the estimator nan_policy='omit'" if np.isnan(value) else ""
 
 
 def block(pair, columns):
@@ -406,7 +410,7 @@ def numbers(name, v, n):
     if bad.any():
         i = int(np.argmax(bad))
         found = "NaN, or missing" if np.isnan(v[i]) else "infinite"
-        raise ValueError(f"{name}[{i}] is {found}; drop or fill such rows first")
+        raise ValueError(f"{name}[{i}] is {found}; drop or fill such rows first{_omit(v[i])}")
     return v
 
 

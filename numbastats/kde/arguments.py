@@ -210,9 +210,9 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
         w = None if given is None else rules.near_one(given[keep])
         m = moments(x, w, workers)
     if m["bad"]:
-        rows, infinite = int((~np.isfinite(x)).any(1).sum()), int(np.isinf(x).any(1).sum())
+        bad, infinite = (~np.isfinite(x)).any(1), int(np.isinf(x).any(1).sum())
         omit = f"; {infinite} contain inf, which is not missing" if infinite else ", or pass nan_policy='omit'"
-        raise ValueError(f"{rows} of {n} samples contain NaN or inf; drop them{omit}")
+        raise ValueError(f"{bad.sum()} of {n} samples contain NaN or inf, the first at index {bad.argmax()}; drop them{omit}")
     if m["bad_weights"]:
         first = int(np.argmin((w >= 0.0) & np.isfinite(w)))
         raise ValueError(

@@ -326,7 +326,7 @@ def observations(x, weights, nan_policy):
         x = x[~missing] if missing.any() else x
     x = np.sort(x)  # the result does not depend on the order of the data, and tables are read in order
     if x.size < 5:
-        raise ValueError(f"x holds {x.size} values; at least 5 are needed for four parameters")
+        raise ValueError(f"x holds {x.size} value{'s' * (x.size != 1)}; at least 5 are needed for four parameters")
     low, middle, high = weighted_quantiles(x, w, (0.25, 0.5, 0.75))
     if not high > low:
         raise ValueError("no spread: half of the values are equal, and the likelihood is unbounded")
