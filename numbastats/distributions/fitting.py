@@ -1699,7 +1699,7 @@ def _of_fixed(cls, fixed):
 
 
 def refuse_trials(cls, fixed, called):
-    """Raise for trials of each value in a test of one distribution."""
+    """Raise for an array of trials in a test of one distribution."""
     if _of_fixed(cls, fixed)[1] is not None:
         raise ValueError(f"{called} tests one distribution of all values: give one number of trials, as fixed={{'n': 10}}")
 
