@@ -778,7 +778,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
     moved = np.moveaxis(x, axis, -1)
     shape = moved.shape[:-1]
     count = math.prod(shape)
-    w = None if weights is None else _weights(weights, x.shape, axis)
+    w = None if weights is None else _weights(weights, x, axis)
     return _Series(moved.reshape(-1), w, np.arange(count + 1, dtype=np.int64) * length, shape, None, labels)
 
 
@@ -930,7 +930,7 @@ def _known_series(data, given, axis, by, dim, least, name):
     else:
         base = list(base) if hasattr(base, "__next__") else base
         called, keyed = name if data is not None else "censored lo", _is_keyed(base)
-        series = series_of(base, axis, None if keyed else given.weights, least, None, dim, called)
+        series = series_of(base, axis, given.weights if _is_labelled(base) else None, least, None, dim, called)
         shapes = [np.shape(end) for end in pair or () if not keyed and np.ndim(end)]
         if len(set(shapes)) > 1:
             raise ValueError(f"censored has lo of shape {shapes[0]} and hi of shape {shapes[1]}; they must agree")
@@ -941,11 +941,11 @@ def _known_series(data, given, axis, by, dim, least, name):
         x = None if data is None else series.x
     if given.weights is not None and series.w is None:
         series = series._replace(w=beside(given.weights, "weights"))
-        check_weights(series.w)
     if given.trials is not None:
         if pair is not None or given.event is not None or given.entry is not None:
             raise ValueError("an array of trials n goes with weights alone; leave out censored=, event= and entry=")
-        return _Known(series._replace(x=x), trials=_trials(beside(given.trials, "n"), beside.place))
+        n = _trials(beside(given.trials, "n"), beside.place)
+        return _Known(_weighed(series._replace(x=x), np.isnan(x) | np.isnan(n)), trials=n)
     lo, hi = x, x
     if given.event is not None:
         lo, hi = of_events(x, beside(given.event, "event", seen))
@@ -959,7 +959,17 @@ def _known_series(data, given, axis, by, dim, least, name):
         lo, entry = entered(lo, hi, beside(given.entry, "entry"), beside.place)
         entry = entry if (entry > -math.inf).any() else None
     exact = entry is None and are_exact(lo, hi)
-    return _Known(series._replace(x=lo, hi=None if exact else hi), entry)
+    series = series._replace(x=lo, hi=None if exact else hi)
+    return _Known(_weighed(series, _missing(series)), entry)
+
+
+def _weighed(s, missing):
+    """Series whose weights were looked at."""
+    if s.w is None:
+        return s
+    w = _of_missing(s.w, missing)
+    check_weights(w)
+    return s._replace(w=w)
 
 
 def _trials(n, place):
@@ -1005,15 +1015,25 @@ def _series_of_dask(data, axis, dim, least, workers, others):
     return _Series(x, None, np.empty(0, np.int64), x.shape[:-1], None, labels)
 
 
-def _weights(weights, shape, axis):
+def _weights(weights, x, axis):
+    """Weights of an array of series, one after another."""
     w = doubles(weights, "weights")
-    w = w[:, 0] if w.ndim == 2 and w.shape[1] == len(shape) == 1 else w
+    w = w[:, 0] if w.ndim == 2 and w.shape[1] == x.ndim == 1 else w
     try:
-        full = np.broadcast_to(w, shape)
+        full = np.broadcast_to(w, x.shape)
     except ValueError:
-        raise ValueError(f"weights has shape {w.shape}; it must broadcast to the data's shape {shape}") from None
-    check_weights(w)
-    return np.moveaxis(full, axis, -1).reshape(-1)
+        raise ValueError(f"weights has shape {w.shape}; it must broadcast to the data's shape {x.shape}") from None
+    if not np.isnan(w).any():
+        check_weights(w)  # whose index is that of what was given
+    return np.moveaxis(_of_missing(full, np.isnan(x)), axis, -1).reshape(-1)
+
+
+def _of_missing(w, missing):
+    """Weights, 0 where they are missing together with their values."""
+    if np.isnan(w).any():
+        check_weights(w, missing)
+        return np.where(missing, 0.0, w)
+    return w
 
 
 class _Plan(NamedTuple):
@@ -1684,7 +1704,7 @@ def fit(
         known = _known_series(None if x is None else a, given, 0, None, None, 0, "x")
         known = known._replace(series=known.series._replace(shape=(1,)))
     else:
-        w = None if weights is None else _weights(weights, a.shape, 0)
+        w = None if weights is None else _weights(weights, a, 0)
         known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None))
     refuse_missing(known.series.x, nan_policy, "x")
     return _fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1).one(0)

@@ -119,6 +119,35 @@ def test_no_value_is_taken_for_the_event():
         fit(time, "weibull", event=["dead"] * 12)
 
 
+def test_weights_that_are_missing_with_their_values():
+    """As in stable, mixture and kde; refused where the value, or an end of it, is there."""
+    x, event, _ = lives(50)
+    gone, w = x.copy(), np.linspace(0.5, 1.5, 50)
+    gone[4] = w[4] = nan
+    keep = np.arange(50) != 4
+    want = fit(x[keep], "weibull", weights=w[keep])
+    for found in (
+        fit(gone, "weibull", weights=w),
+        fit_many(gone[None], "weibull", weights=w).one(0),
+        fit_many([gone, x[:9]], "weibull", weights=[w, np.ones(9)]).one(0),
+        fit(gone, "weibull", weights=w, event=np.ones(50)),
+        fit(None, "weibull", weights=w, censored=(gone, gone)),
+    ):
+        assert found.loglik == pytest.approx(want.loglik, rel=1e-12) and (found.n_values, found.n_missing) == (49, 1)
+    unseen = np.where(keep, 1.0, nan)
+    assert fit(x, "weibull", weights=w, event=unseen).loglik == pytest.approx(want.loglik, rel=1e-12)
+    count = fit([1, nan, 2, 3], "binomial", fixed={"n": [5, 6, 7, nan]}, weights=[1, nan, 1, nan])
+    assert count.params["p"] == pytest.approx(0.25) and (count.n_values, count.n_missing) == (2, 2)
+    for call in (
+        lambda: fit(x, "weibull", weights=w),
+        lambda: fit_many(x[None], "weibull", weights=w),
+        lambda: fit(x, "weibull", weights=w, event=event),
+        lambda: fit(None, "weibull", weights=w, censored=(gone, x)),
+    ):
+        with pytest.raises(ValueError, match="weights must be finite and >= 0: the one at index .*4.? is missing"):
+            call()
+
+
 def test_times_and_events_as_bounds():
     """The call to make where the upper ends are 0 and 1; a warning where they are all 1, and where the lower ones are 0 and 1."""
     x, event, _ = lives(50)
