@@ -325,7 +325,7 @@ def _of_arrays(job, call, kinds, values):
     n = math.prod(shape)
     work = functools.partial(_work, job, values, n, dtype)
     where = choose_device(call.device, on_device=kind is not None, work=work, workers=call.workers)
-    if call.workers is None or type(call.workers) is int or not is_executor(call.workers):
+    if not is_executor(call.workers):
         call = call._replace(workers=worker_count(call.workers))
     kernel = job.pick(dtype)
     if kind is None and call.out is None and job.outputs == 1:
@@ -395,7 +395,7 @@ def _start(job, call, kernel, args, dtype, flat, n, place):
     if job.constants is not None:
         args += [dtype.type(c) for c in job.constants(dtype)]
     extra = () if job.extras is None else job.extras(dtype)
-    if place is None and n * job.cost <= slabs.SLAB_WORK and type(call.workers) is Threads:
+    if place is None and n * job.cost <= slabs.SLAB_WORK and type(call.workers) is Threads:  # one slab: nothing to cut
         outputs = range(-job.outputs, 0)
         launch(kernel, (*args, *extra, *flat), n, device="cpu", workers=call.workers, cost=job.cost, outputs=outputs)
         return

@@ -41,14 +41,13 @@ OURS = {  # arguments of NumPy, SciPy, scikit-learn, ArviZ, R and others, and wh
     "method_of_moments": ("method='moments'",),
     "right": ("censored",),
     "left": ("censored",),
-    "event": ("censored=(t, numpy.where(event, t, numpy.inf)) for lives t that were watched until then",),
     "events": ("event",),
     "event_observed": ("event",),
     "observed": ("event",),
     "status": ("event",),
     "truncate": ("truncated",),
     "truncation": ("truncated",),
-    "bounds": ("truncated",),
+    "bounds": ("fixed={'shape': ...} for a parameter that is known",),
     "zero_inflated": ("zeros='inflated'",),
     "inflated": ("zeros='inflated'",),
     "return_std": ("interval",),
@@ -231,10 +230,9 @@ def warn(message, category=UserWarning):
 def ours_of(name, known):
     """What to pass for an argument that a function does not have: by `OURS`, or one nearly alike; "" where there is none."""
     for ours in OURS.get(name, ()):
-        if (own := _NAME.match(ours)[0]) in known:
+        own = _NAME.match(ours)[0]
+        if own in known:
             return ours if own != ours else f"{ours}="
-        if own == "event" and own not in known and "censored" in known:
-            return OURS["event"][0]
     near = difflib.get_close_matches(name, [k for k in known if k not in ("self", "cls")], 1, 0.75)
     return f"{near[0]}=" if near else ""
 

@@ -28,6 +28,7 @@ __all__ = [
     "dataset",
     "estimates",
     "half_width",
+    "mostly",
     "percent",
     "warn_of_batch",
     "with_intervals",
@@ -49,8 +50,13 @@ def half_width(level: float) -> float:
     return -float(ndtri(0.5 * (1.0 - level)))
 
 
+def mostly(failed: NDArray[np.bool_]) -> bool:
+    """Whether more than half of several data sets have no fit."""
+    return failed.size > 1 and 2 * int(failed.sum()) > failed.size
+
+
 def warn_of_batch(failed: NDArray[np.bool_], message: Callable[[int], str], data: Any) -> None:
-    """Warn once where more than half of several data sets have no fit, or where rows hold next to nothing.
+    """Warn once where data sets mostly have no fit, or where rows hold next to nothing.
 
     `message` says of an index why that data set has none; `data` are as they were passed, rows of an array the data sets.
     """
@@ -58,10 +64,9 @@ def warn_of_batch(failed: NDArray[np.bool_], message: Callable[[int], str], data
     if len(shape) == 2 and 0 < shape[1] <= 3 and shape[0] >= 10 * shape[1]:
         each = f"{shape[1]} value{'s' * (shape[1] > 1)}"
         rows = f"rows of data, of shape {shape}, are the data sets, of {each} each; pass data.T if its columns are the data sets"
-    count = int(failed.sum())
-    if failed.size > 1 and 2 * count > failed.size:
+    if mostly(failed):
         first = int(np.argmax(failed))
-        said = f"{count} of {failed.size} fits ended without a maximum, the first, at index {first}: {message(first)}"
+        said = f"{failed.sum()} of {failed.size} fits ended without a maximum, the first, at index {first}: {message(first)}"
         warn(f"{said}. The {rows}" if rows else said, ConvergenceWarning)
     elif rows:
         warn(f"the {rows}")

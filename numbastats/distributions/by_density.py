@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import ClassVar
 
@@ -48,11 +47,7 @@ class ByDensity(Distribution):
         upper = name == "isf"
         if self.batch_shape:
             return self._quantile(x, upper)
-        rest = functools.partial(self._few_quantiles, upper)
-        return completed(looked_up(of_density(self), name), x, 0.0, rest, workers)
-
-    def _few_quantiles(self, upper, p, workers):
-        return self._quantile(p, upper)
+        return completed(looked_up(of_density(self), name), x, 0.0, lambda p, _: self._quantile(p, upper), workers)
 
     def _values(self, name, x):
         x = np.asarray(x, order="C")

@@ -40,7 +40,7 @@ def pair_of(censored: Any) -> tuple[Any, Any]:
                     "call fit(time, family, event=event)"
                 )
         return censored[0], censored[1]
-    if _kind(censored) == "b" or set(np.unique(_numbers(censored))) == {0.0, 1.0}:
+    if _kind(censored) == "b" or (_numbers(censored).size and _are_codes(_numbers(censored))):
         raise TypeError(
             "censored must be a pair (lo, hi) of ends, not an array of zeros and ones; call fit(time, family, event=event), with "
             "event True where the event was seen and False where the time is censored"
@@ -66,6 +66,8 @@ def seen(values: Any, name: str) -> Any:
     """Whether events were seen, as ones and zeros; NaN where that is missing."""
     a = labels_of(values, name)
     gone = is_missing(a)
+    if a.dtype.kind in "biuf" and _are_codes(a[~gone]):
+        return np.where(gone, math.nan, a)
     found = list(dict.fromkeys(a[~gone][::-1].tolist()))  # of unlike ones the first is the last
     if any(v not in (0, 1) for v in found):
         found = sorted(found) if all(isinstance(v, int | float) for v in found) else found
@@ -128,18 +130,22 @@ def bounded(x: Any, lo: Any, hi: Any, place: Callable[[int], str], name: str) ->
     return np.where(gone, math.nan, low), np.where(gone, math.nan, high)
 
 
+def _are_codes(values):
+    """Whether numbers are 0 and 1 alone."""
+    return bool(((values == 0.0) | (values == 1.0)).all())
+
+
 def _refuse_events(lo, hi):
     """Raise or warn where ends look like times and events."""
-    upper = set(np.unique(hi[np.isfinite(hi)]).tolist())
-    call = "fit(time, family, event=event)"
-    if upper and upper <= {0.0, 1.0} and (lo > hi).any():
+    known, call = hi[np.isfinite(hi)], "fit(time, family, event=event)"
+    if known.size and _are_codes(known) and (lo > hi).any():
         raise ValueError(
             f"censored has ends hi that are all 0 or 1, and lo above them: they look like times and events. Call {call}, or pass "
             "the ends between which a value lies, as censored=(time, numpy.where(event, time, numpy.inf))"
         )
-    if (hi == 1.0).all() and np.unique(lo).size > 1:
+    if (hi == 1.0).all() and (lo != lo[:1]).any():
         warn(f"censored has hi=1 for all values: if that says that the events were seen, call {call}")
-    if set(np.unique(lo).tolist()) == {0.0, 1.0} and (lo < hi).all() and np.unique(hi[lo == 1.0]).size >= _MANY:
+    if _are_codes(lo) and 0 < lo.sum() < lo.size and (lo < hi).all() and np.unique(hi[lo == 1.0]).size >= _MANY:
         warn(f"censored has ends lo that are all 0 or 1, with many ends hi: if these are events and times, call {call}")
 
 

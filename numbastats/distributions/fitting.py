@@ -25,7 +25,7 @@ from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
 from numbastats._core.progress import bar
 from numbastats._core.refusals import Refusals, refusals
-from numbastats._core.results import Around, BatchOfFits, Intervals, Table, estimates, with_intervals
+from numbastats._core.results import Around, BatchOfFits, Intervals, Table, estimates, mostly, with_intervals
 from numbastats._core.slabs import SLAB_WORK
 from numbastats._core.status import CONVERGED, FITTED, REFUSED, Status, among
 from numbastats.distributions.arguments import FitMethod, Zeros
@@ -1935,7 +1935,7 @@ def _stable(cls, x, *, axis=None, dim=None, **options):
         return cls(*stable.fit(data, **options).params, param=param)
     found = stable.fit_many(data.reshape(-1, data.shape[-1]), **options)
     failed = ~np.asarray(found.converged)
-    if failed.size == 1 or 4 * failed.sum() < 3 * failed.size:  # of more `fit_many` warns itself
+    if not mostly(failed):  # else `fit_many` warns itself
         _warn_of(failed, np.asarray(found.message).__getitem__)
     return cls(*found.params.T.reshape(4, *data.shape[:-1]), param=param)
 

@@ -2,8 +2,10 @@
 
 Which value that is the intervals do not tell. The likelihood has corners where the place meets their ends, and is searched over
 places, beside the climb of what else is free. For log-concave densities, and that of Pareto, whose logarithms have one, the most
-at a given place rises up to the best and falls from there. Where no place between the ends is better, it is the least lower end,
-or the largest upper end.
+at a given place rises up to the best and falls from there, as masses of intervals are log-concave in their ends and the place
+(A. Prekopa, "On logarithmic concave measures and functions", Acta Scientiarum Mathematicarum 34 (1973) 335-343). Where no place
+between the ends is better, it is the least lower end, or the largest upper end. No simplex search of an own likelihood in
+`tests/distributions/test_intervals.py` ends more than 1e-8 above.
 """
 
 from __future__ import annotations

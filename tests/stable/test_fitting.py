@@ -266,3 +266,7 @@ def test_a_batch_that_mostly_fails_warns_once():
     with pytest.warns(ns.ConvergenceWarning) as said:
         ns.distributions.Stable.fit(z[:8], axis=1)
     assert len(said) == 1
+    tied = np.where(np.arange(3)[:, None] < 2, 0.0, z[:30, 0])
+    with pytest.warns(ns.ConvergenceWarning, match="2 of 3 fits") as said:  # more than half, and no more than three quarters
+        ns.distributions.Stable.fit(tied, method="quantile")
+    assert len(said) == 1
