@@ -152,11 +152,18 @@ def unit_of(a):
 
 
 @_shared
+def length(x, y):
+    """`math.hypot`, which in CUDA takes an approximate root."""
+    most = max(abs(x), abs(y))
+    return most * math.sqrt((x / most) * (x / most) + (y / most) * (y / most)) if most > 0.0 else 0.0
+
+
+@_shared
 def peak(a, b):
     """`parameterisations.peak_place`."""
     m = b * math.tan(0.5 * math.pi * a)
     tail = a / ((1.0 + a) * math.gamma(1.0 - a) * math.cos(0.5 * math.pi * a))
-    return b * math.hypot(tail ** (1.0 / a), math.exp(log_cusp(a) + 0.5 / a * math.log1p(m * m)))
+    return b * length(tail ** (1.0 / a), math.exp(log_cusp(a) + 0.5 / a * math.log1p(m * m)))
 
 
 @_shared

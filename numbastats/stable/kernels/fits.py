@@ -18,7 +18,6 @@ from numbastats._core.information import invert
 from numbastats._core.kernel import Kernel, array_function, bind
 from numbastats.scalar import stable as dist
 from numbastats.scalar.elementary import log
-from numbastats.stable.kernels import points
 from numbastats.stable.kernels import table_building as building
 from numbastats.stable.kernels.climbing import (
     DONE,
@@ -41,6 +40,9 @@ from numbastats.stable.kernels.climbing import (
     meet_in_a_block,
     memory_of_a_climb,
 )
+from numbastats.stable.kernels.integral import GAUSS
+from numbastats.stable.kernels.points import LANES as LANES_OF_POINTS
+from numbastats.stable.kernels.points import Point, block_values, memory_of_panels, memory_of_points, point_value
 from numbastats.stable.kernels.simple import from_characteristic_function, start_in_a_block
 from numbastats.stable.kernels.tables import as_it_is, beyond, half_of
 from numbastats.stable.parameterisations import CUSP, HIGHEST, LEAST_SCALE, STUCK
@@ -54,12 +56,14 @@ CLOSE = 1e-2  # the most that their log-likelihoods may differ, in which the sco
 FEW = 20  # values, of which the message tells
 REGULAR = 0.99  # of |beta|: beyond, the information about it tends to infinity
 ENOUGH = 400  # values that pay for a table of their own
+_LANES_AND_1, _COLUMNS = LANES + 1, 2 * PANELS * TERMS
 _RULE_X = np.expm1(RULE_U) * np.repeat([1.0, -1.0], RULE_U.size // 2)
 _RULE_STEPS = np.exp(RULE_U) * RULE_STEPS
 
 # A row of what is found begins with the `state` of the climb; then number of values, log-likelihood, notes, centre and unit of
 # the data, standardised parameters, and in the units of the data parameters, standard errors, start and covariance.
 COUNT, LOGLIK, NOTES, CENTRE, UNIT, P, PARAMS, SE, BEGIN, COV, WIDTH = 8, 9, 10, 11, 12, 13, 17, 21, 25, 29, 45
+WORK = WIDTH + 8  # with the state of a second climb
 NOTE_FEW, NOTE_ALPHA, NOTE_BETA, NOTE_INFORMATION = 1, 2, 8, 32  # the low end of alpha or beta; the high one twice as much
 START, KNOWN = 0, 1  # rows of what is wanted; NaN where there is no start, and where a parameter is free
 
@@ -221,7 +225,8 @@ def covariance_of(inside, scale, slopes, found, memory):
         for j in range(4):
             unit = (found[UNIT] if i > 1 else 1.0) * (found[UNIT] if j > 1 else 1.0)
             found[COV + 4 * i + j] = A[i, j] * unit if inside[i] and inside[j] else np.nan
-        found[SE + i] = math.sqrt(found[COV + 5 * i]) if found[COV + 5 * i] >= 0.0 else np.nan
+        known = inside[i] and A[i, i] >= 0.0
+        found[SE + i] = math.sqrt(A[i, i]) * (found[UNIT] if i > 1 else 1.0) if known else np.nan
         definite = definite and (not inside[i] or found[SE + i] == found[SE + i])
     return definite or not some
 
@@ -257,7 +262,7 @@ def search(team, y, wanted, ends, free, s1, pool, found, inside, memory):
     if not (fine and abs(p[1]) < REGULAR):
         state[0] = LEFT
         return
-    at, again = memory.vectors[4], found[WIDTH : WIDTH + 8]
+    at, again = memory.vectors[4], found[WIDTH:WORK]
     at[0], at[1], at[2], at[3] = p[0], p[1], 0.0, 1.0
     climb_from(team, _RULE_X, _RULE_STEPS, S0, 0, free, ends, at, pool, again, memory)
     if again[0] != DONE:
@@ -270,7 +275,7 @@ def search(team, y, wanted, ends, free, s1, pool, found, inside, memory):
 
 
 def search_cpu(values, offsets, todo, wanted, ends, free, s1, pool, y, found):
-    team, memory, own, inside = alone(), memory_of_a_climb(), np.empty(WIDTH + 8), np.zeros(4, np.bool_)
+    team, memory, own, inside = alone(), memory_of_a_climb(), np.empty(WORK), np.zeros(4, np.bool_)
     for k in range(todo.size):
         d = todo[k]
         x, mine = values[offsets[d] : offsets[d + 1]], y[offsets[d] : offsets[d + 1]]
@@ -281,14 +286,14 @@ def search_cpu(values, offsets, todo, wanted, ends, free, s1, pool, y, found):
 
 
 def search_cuda(values, offsets, todo, wanted, ends, free, s1, pool, y, found):
-    shared = cuda.shared.array((LANES + 1, SUMS), np.float64)
-    rows = cuda.shared.array((3, 2 * PANELS * TERMS), np.float64)
+    shared = cuda.shared.array((_LANES_AND_1, SUMS), np.float64)
+    rows = cuda.shared.array((3, _COLUMNS), np.float64)
     lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
     team = Team(lane, lanes, 1, 1, shared)
     work, sums = cuda.local.array((3, 1), np.float64), cuda.local.array((2, SUMS), np.float64)
     vectors, matrices = cuda.local.array((5, 4), np.float64), cuda.local.array((3, 4, 4), np.float64)
     spare, moving = cuda.local.array((11, 4), np.float64), cuda.local.array(4, np.int64)
-    own, inside = cuda.local.array(WIDTH + 8, np.float64), cuda.local.array(4, np.bool_)
+    own, inside = cuda.local.array(WORK, np.float64), cuda.local.array(4, np.bool_)
     memory = Memory(rows, work, sums, vectors, matrices, spare, moving)
     for k in range(cuda.blockIdx.x, todo.size, cuda.gridDim.x):
         d = todo[k]
@@ -296,7 +301,7 @@ def search_cuda(values, offsets, todo, wanted, ends, free, s1, pool, y, found):
         for i in range(lane, x.size, lanes):
             mine[i] = x[i]
         cuda.syncthreads()
-        for i in range(WIDTH + 8):
+        for i in range(WORK):
             own[i] = math.nan
         search_in_a_block(team, mine, wanted, ends, free, s1 > 0.0, pool, own, inside, memory)
         if lane == 0:
@@ -340,7 +345,7 @@ def by_a_table(y, p, info, cells, rows):
 
 
 def likelihood_cpu(y, offsets, todo, found):
-    memory, panels = points.memory_of_points(), points.memory_of_panels(points.GAUSS.nodes.size)
+    memory, panels = memory_of_points(), memory_of_panels(GAUSS.nodes.size)
     x, f = np.empty((building.MARCHES, building.PLACES)), np.empty((building.MARCHES, 3, building.PLACES))
     spans, rows = np.empty((building.MOST, 3)), np.empty((building.MOST, 3, building.PLACES))
     info, cells = np.empty((3, 7)), np.empty((2 * building.MOST_CELLS, 1), np.int64)
@@ -362,22 +367,21 @@ def likelihood_cpu(y, offsets, todo, found):
             continue
         total = 0.0
         for i in range(some.size):
-            point = points.Point(some[i], p[0], p[1], p[2], p[3], False)
-            v, e = points.point_value(point, points.GAUSS, memory, panels)
+            v, e = point_value(Point(some[i], p[0], p[1], p[2], p[3], False), GAUSS, memory, panels)
             total += dist.pick(1, v, p[3])
         close(total, own)
 
 
 def likelihood_cuda(y, offsets, todo, found):
-    lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, points.LANES)
-    shared = cuda.shared.array(points.LANES, np.float64)
+    lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES_OF_POINTS)
+    shared = cuda.shared.array(LANES_OF_POINTS, np.float64)
     for k in range(cuda.blockIdx.x, todo.size, cuda.gridDim.x):
         own = found[todo[k]]
         n, p, total = int(own[COUNT]) if own[0] == DONE else 0, own[P : P + 4], 0.0
         for first in range(0, n, lanes):
             live = lane < lanes and first + lane < n
             z = y[offsets[todo[k]] + first + lane] if live else 0.0
-            v, e = points.block_values(points.Point(z, p[0], p[1], p[2], p[3], False), live, points.GAUSS)
+            v, e = block_values(Point(z, p[0], p[1], p[2], p[3], False), live, GAUSS)
             total += dist.pick(1, v, p[3]) if live else 0.0
         if lane < lanes:
             shared[lane] = total

@@ -10,7 +10,7 @@ from numba import types
 from numbastats._core.kernel import array_function, bind, host_loop
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import log, sincos
-from numbastats.stable.kernels.climbing import SUMS, alone, gather, gather_in_a_block
+from numbastats.stable.kernels.climbing import SUMS, alone, gather, gather_in_a_block, length
 from numbastats.stable.parameterisations import LEAST_SCALE
 
 _shared = array_function(host=False)
@@ -52,7 +52,7 @@ def line_through_sizes(phi, alpha):
     """alpha, given or the slope of log(-2 log|phi|) by log t, and the scale, from the height."""
     mean, slope = 0.0, 0.0
     for k in range(_FREQUENCIES.size):
-        size = min(max(math.hypot(phi[k], phi[_COUNT + k]), 1e-12), 1.0 - 1e-12)
+        size = min(max(length(phi[k], phi[_COUNT + k]), 1e-12), 1.0 - 1e-12)
         response = math.log(-2.0 * math.log(size))
         mean += response / _FREQUENCIES.size
         slope += _OFF_MEAN[k] * response / _OFF_MEAN_SQUARED
