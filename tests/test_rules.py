@@ -81,6 +81,7 @@ CORE_FILES = {
     "packs.py",
     "refusals.py",
     "parallel.py",
+    "place.py",
     "progress.py",
     "random.py",
     "results.py",

@@ -1,0 +1,78 @@
+"""Places: arrays of every kind there and back, kernels on them, and the operations that engines have in common."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from numbastats._core.device import SUMS
+from numbastats._core.place import Place
+
+
+@pytest.fixture
+def place(device):
+    return Place(**device)
+
+
+class Pair(NamedTuple):
+    x: object
+    off: object
+
+
+def test_arrays_go_there_and_come_back(place):
+    x = np.arange(12.0).reshape(3, 4)
+    for given in (x, x[:, ::2], x.T, x.tolist(), np.arange(5, dtype=np.int32), np.empty((0, 3))):
+        there = place.asarray(given)
+        assert isinstance(there, np.ndarray) is not place.on_gpu
+        np.testing.assert_array_equal(place.host(there), given)
+    assert place.host(place.asarray(x, dtype=np.float32)).dtype == np.float32
+    assert place.asarray(2.5) == 2.5 and place.asarray(x[0, 0]) == 0.0  # numbers stay numbers
+    pair = place.asarray(Pair(x, (np.arange(3), 7)))
+    assert isinstance(pair, Pair) and pair.off[1] == 7
+    np.testing.assert_array_equal(place.host(pair.off[0]), range(3))
+    again = place.zeros_like(Pair(pair.x, pair.off[:1]))
+    assert isinstance(again, Pair) and not place.host(again.x).any() and again.off[0].shape == (3,)
+    assert place.empty((2, 3), np.int8).shape == (2, 3) and not place.host(place.zeros(7)).any()
+
+
+def test_what_is_there_is_not_copied(place):
+    there = place.asarray(np.arange(4.0))
+    place.zeros(4)
+    assert place.asarray(there).shape == (4,)
+    if not place.on_gpu:
+        assert place.asarray(there) is there and place.host(there) is there
+    table = np.arange(3.0)
+    assert place.constant(table) is place.constant(table)
+
+
+def test_results_are_of_the_kind_that_came(place):
+    there = place.asarray(np.arange(6.0).reshape(2, 3))
+    assert isinstance(place.give(there, np.ones(1)), np.ndarray)
+    numba = cuda.to_device(np.ones(2))
+    got = place.give(there, numba)
+    assert hasattr(got, "copy_to_host")
+    np.testing.assert_array_equal(got.copy_to_host(), place.host(there))
+
+
+def test_kernels_run_on_arrays_that_are_there(place):
+    x = np.arange(100.0)
+    with place:
+        out = place.zeros(7)
+        place.run(SUMS, 7, place.asarray(x), out)
+        place.run(SUMS, 0, place.asarray(x), out)  # nothing to do
+    want = [x[i::7].sum() for i in range(7)]
+    np.testing.assert_array_equal(place.host(out), want)
+    out = place.zeros(3)
+    place.run(SUMS, 3, x, out)  # a small array of the host's
+    np.testing.assert_array_equal(place.host(out), [x[i::3].sum() for i in range(3)])
+
+
+def test_device_arrays_of_another_form_are_refused_before_a_launch():
+    there = cuda.to_device(np.arange(12.0).reshape(3, 4))
+    with pytest.raises(TypeError, match="must be C-contiguous"):
+        Place("cuda").asarray(there[:, ::2], "x")
+    with pytest.raises(TypeError, match="x is a Numba device array of shape .* dtype float64"):
+        Place("cuda").asarray(there, "x", np.float32)
