@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from numbastats._core import ordering
 from numbastats._core.device import SUMS
 from numbastats._core.place import Place
 
@@ -76,3 +77,49 @@ def test_device_arrays_of_another_form_are_refused_before_a_launch():
         Place("cuda").asarray(there[:, ::2], "x")
     with pytest.raises(TypeError, match="x is a Numba device array of shape .* dtype float64"):
         Place("cuda").asarray(there, "x", np.float32)
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 256, 700])
+def test_running_sums_and_compaction(place, n):
+    rng = np.random.default_rng(n)
+    x = rng.integers(-5, 9, n)
+    np.testing.assert_array_equal(place.host(ordering.running_sums(place, place.asarray(x))), np.cumsum(x))
+    mask = (x > 2).astype(np.int64)
+    np.testing.assert_array_equal(place.host(ordering.where(place, place.asarray(mask))), np.flatnonzero(mask))
+
+
+@pytest.mark.parametrize("size", [1, 255, 256, 70_000])
+def test_order_of_keys_is_stable(place, size):
+    rng = np.random.default_rng(size)
+    for n in (0, 1, 600):
+        key = rng.integers(-1, min(size, 40), n) * (size // min(size, 40))
+        key = np.where(key < 0, -1, key)
+        order, starts = map(place.host, ordering.order_of(place, place.asarray(key), size))
+        want = np.argsort(np.where(key < 0, size, key), kind="stable")
+        np.testing.assert_array_equal(order, want)
+        np.testing.assert_array_equal(starts, [np.count_nonzero((key >= 0) & (key < c)) for c in range(size + 1)])
+
+
+class Here(Place):
+    """The path of the kernels, by their CPU twins."""
+
+    def __init__(self):
+        super().__init__("cpu")
+        self.on_gpu = True
+
+    empty, zeros = staticmethod(np.empty), staticmethod(np.zeros)
+
+    def host(self, x):
+        return x
+
+
+def test_cpu_twins_give_the_same_order():
+    """They stand for the kernels where there is no simulator."""
+    key = np.random.default_rng(3).integers(-1, 1000, 3000)
+    for got, want in zip(ordering.order_of(Here(), key, 1000), ordering.order_of(Place("cpu"), key, 1000), strict=True):
+        np.testing.assert_array_equal(got, want)
+    mask = (key % 7 == 0).astype(np.int64)
+    np.testing.assert_array_equal(ordering.where(Here(), mask), np.flatnonzero(mask))
