@@ -9,14 +9,14 @@ from numbastats._core.cuda_backend import cuda
 
 __all__ = ["items_cpu", "items_cuda"]
 
-_body = None  # bound by build: an array function of the tuple of arrays and the number of the item
+_body = None  # bound by build: an array function of what an item reads, what it writes (arrays, or tuples of them), its number
 
 
-def items_cpu(n, arrays):
+def items_cpu(n, given, out):
     for item in prange(n):
-        _body(arrays, np.int64(item))
+        _body(given, out, np.int64(item))
 
 
-def items_cuda(n, arrays):
+def items_cuda(n, given, out):
     for item in range(cuda.grid(1), n, cuda.gridsize(1)):
-        _body(arrays, item)
+        _body(given, out, item)

@@ -21,9 +21,8 @@ _function = array_function(fastmath=(), host=False)
 
 
 @_function
-def _piece(arrays, item):
+def _piece(x, sums, item):
     """The sum of a piece."""
-    x, sums = arrays
     total = np.int64(0)
     for i in range(item * PIECE, min((item + 1) * PIECE, x.size)):
         total += x[i]
@@ -31,9 +30,9 @@ def _piece(arrays, item):
 
 
 @_function
-def _running(arrays, item):
+def _running(given, out, item):
     """Running sums in a piece, given those at the ends of pieces."""
-    x, ends, out = arrays
+    x, ends = given
     total = ends[item - 1] if item > 0 else np.int64(0)
     for i in range(item * PIECE, min((item + 1) * PIECE, x.size)):
         total += x[i]
@@ -41,9 +40,8 @@ def _running(arrays, item):
 
 
 @_function
-def _chosen(arrays, item):
+def _chosen(ends, out, item):
     """The index of an element where the running sums rise."""
-    ends, out = arrays
     before = ends[item - 1] if item > 0 else np.int64(0)
     if ends[item] > before:
         out[before] = item
@@ -56,18 +54,18 @@ def _digit(key, most, shift):
 
 
 @_function
-def _counted(arrays, item):
+def _counted(given, counts, item):
     """How often each digit occurs in a chunk, a column of the counts."""
-    key, most, shift, counts = arrays
+    key, most, shift = given
     chunks = counts.shape[1]
     for i in range(item * key.size // chunks, (item + 1) * key.size // chunks):
         counts[_digit(key[i], most, shift), item] += 1
 
 
 @_function
-def _moved(arrays, item):
+def _moved(given, out, item):
     """Keys and their indices of a chunk to where they belong by this digit; `ends` has running sums of the counts."""
-    key, index, most, shift, counts, ends, to, index_to = arrays
+    (key, index, most, shift, ends), (counts, to, index_to) = given, out
     chunks = counts.shape[1]
     for d in range(counts.shape[0]):
         counts[d, item] = ends[d * chunks + item] - counts[d, item]
@@ -80,9 +78,8 @@ def _moved(arrays, item):
 
 
 @_function
-def _first(arrays, item):
+def _first(key, starts, item):
     """The place of the first key that is not below the item's number."""
-    key, starts = arrays
     lo, hi = np.int64(0), key.size
     while lo < hi:
         middle = (lo + hi) >> 1
@@ -93,21 +90,20 @@ def _first(arrays, item):
     starts[item] = lo
 
 
-_i, _one, _two = types.int64, types.int64[::1], types.int64[:, ::1]
+_i, _line, _table = types.int64, types.int64[::1], types.int64[:, ::1]
 
 
-def _kernel(name, body, *arrays):
-    signature = [(_i, types.Tuple(arrays))]
-    options = dict(dtypes=("float64",), on_host=False, _body=body)
-    return Kernel(f"_core.{name}", items_cpu, items_cuda, lambda T: signature, **options)
+def _kernel(name, body, given, out):
+    signature = [(_i, *(types.Tuple(t) if isinstance(t, tuple) else t for t in (given, out)))]
+    return Kernel(f"_core.{name}", items_cpu, items_cuda, lambda T: signature, dtypes=("float64",), on_host=False, _body=body)
 
 
-PIECES = _kernel("pieces", _piece, _one, _one)
-RUNNING = _kernel("running_sums", _running, _one, _one, _one)
-CHOSEN = _kernel("chosen", _chosen, _one, _one)
-COUNTED = _kernel("count_digits", _counted, _one, _i, _i, _two)
-MOVED = _kernel("move_by_digits", _moved, _one, _one, _i, _i, _two, _one, _one, _one)
-FIRST = _kernel("first_of_keys", _first, _one, _one)
+PIECES = _kernel("pieces", _piece, _line, _line)
+RUNNING = _kernel("running_sums", _running, (_line, _line), _line)
+CHOSEN = _kernel("chosen", _chosen, _line, _line)
+COUNTED = _kernel("count_digits", _counted, (_line, _i, _i), _table)
+MOVED = _kernel("move_by_digits", _moved, (_line, _line, _i, _i, _line), (_table, _line, _line))
+FIRST = _kernel("first_of_keys", _first, _line, _line)
 
 
 def running_sums(place, x):
@@ -118,9 +114,9 @@ def running_sums(place, x):
     ends = out[:0]
     if pieces > 1:
         sums = place.empty(pieces, np.int64)
-        place.run(PIECES, pieces, pieces, (x, sums))
+        place.run(PIECES, pieces, pieces, x, sums)
         ends = running_sums(place, sums)
-    place.run(RUNNING, pieces, pieces, (x, ends, out))
+    place.run(RUNNING, pieces, pieces, (x, ends), out)
     return out
 
 
@@ -132,7 +128,7 @@ def where(place, mask):
         return place.empty(0, np.int64)
     ends = running_sums(place, mask)
     out = place.empty(int(place.host(ends[-1:])[0]), np.int64)
-    place.run(CHOSEN, mask.size, mask.size, (ends, out))
+    place.run(CHOSEN, mask.size, mask.size, ends, out)
     return out
 
 
@@ -161,10 +157,10 @@ def order_of(place, key, size):
     chunks, order = max(1, min(CHUNKS, -(-n // PIECE))), place.empty(n, np.int64)
     for shift in range(0, max(1, int(size).bit_length()), BITS):
         counts, to, index = place.zeros((1 << BITS, chunks), np.int64), place.empty(n, np.int64), place.empty(n, np.int64)
-        place.run(COUNTED, chunks, chunks, (key, most, np.int64(shift), counts))
+        place.run(COUNTED, chunks, chunks, (key, most, np.int64(shift)), counts)
         ends = running_sums(place, counts.ravel())
-        place.run(MOVED, chunks, chunks, (key, order, most, np.int64(shift), counts, ends, to, index))
+        place.run(MOVED, chunks, chunks, (key, order, most, np.int64(shift), ends), (counts, to, index))
         key, order = to, index
     starts = place.empty(size + 1, np.int64)
-    place.run(FIRST, starts.size, starts.size, (key, starts))
+    place.run(FIRST, starts.size, starts.size, key, starts)
     return order, starts
