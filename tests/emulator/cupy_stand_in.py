@@ -15,7 +15,7 @@ import types
 import numpy as np
 
 STREAMS, PRODUCTS = [], []
-_current = [0]
+_current, CAPTURING = [0], [False]
 
 
 class _Memory:
@@ -192,7 +192,7 @@ def install(driver):
     module.cuda = types.SimpleNamespace(
         Stream=Stream,
         ExternalStream=lambda ptr: Stream(null=True, ptr=ptr),
-        get_current_stream=lambda: types.SimpleNamespace(ptr=_current[-1]),
+        get_current_stream=lambda: types.SimpleNamespace(ptr=_current[-1], is_capturing=lambda: CAPTURING[0]),
     )
     sys.modules["cupy"] = module
     return module
