@@ -75,6 +75,7 @@ CORE_FILES = {
     "estimator.py",
     "groups.py",
     "information.py",
+    "inputs.py",
     "kernel.py",
     "launch.py",
     "numba_internals.py",

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import lent
-from numbastats._core.elementwise import any_lazy, deliver, elementwise
+from numbastats._core.elementwise import elementwise
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import any_lazy, deliver
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.launch import choose_device, launch, run_loop
 from numbastats._core.options import ArrayOptions, Device, hands_on
@@ -316,10 +317,10 @@ def probabilities(distribution, x, upper, device=None, workers=None, stream=None
     rows = [rows for rows, _ in parts] or [np.zeros((0, SIDE_COLUMNS))]
     table = rows[0] if len(rows) == 1 else np.concatenate(rows)  # of one distribution it stays on a GPU
     return elementwise(
-        lambda d: kernels.DISTRIBUTION,
+        kernels.DISTRIBUTION,
         ("x", *["the parameters"] * 6),
         (x, *(header[..., i][()] for i in range(6))),
-        extras=lambda d: (np.int64(upper), table),
+        extras=(np.int64(upper), table),
         device=device,
         workers=workers,
         stream=stream,
