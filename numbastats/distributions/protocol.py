@@ -34,9 +34,10 @@ from numbastats._core.kinds import (
 )
 from numbastats._core.launch import choose_device
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
-from numbastats._core.parallel import check_workers
+from numbastats._core.parallel import check_workers, in_threads, threads_beside, worker_count
 from numbastats._core.refusals import Admitted
 from numbastats._core.results import Table
+from numbastats._core.slabs import SLAB, cuts
 from numbastats.distributions import tables
 from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
 from numbastats.distributions.contains import Contains
@@ -671,9 +672,20 @@ class Distribution:
     def _located(self, z, options):
         """Draws of standard form with the location and scale."""
         if isinstance(z, float | np.ndarray | np.floating):  # a map takes longer than the draws, where these are few
-            with np.errstate(all="ignore"):
-                return np.asarray(self.loc + self.scale * np.asarray(z, np.float64), np.asarray(z).dtype)
+            if not self.batch_shape and self.loc == 0.0 and self.scale == 1.0:
+                return z
+            if np.size(z) <= SLAB or self.batch_shape:
+                with np.errstate(all="ignore"):
+                    return np.asarray(self.loc + self.scale * np.asarray(z, np.float64), np.asarray(z).dtype)
+            flat, threads = z.reshape(-1), worker_count(threads_beside(options["workers"]))
+            in_threads(self._place, [(flat[lo:hi],) for lo, hi in cuts(flat.size, SLAB)], threads)
+            return z
         return self._mapped(LOCATED, z, options, self.loc, self.scale)
+
+    def _place(self, z):
+        """Put the location and scale to some of the draws, in their place."""
+        with np.errstate(all="ignore"):
+            z[...] = self.loc + self.scale * np.asarray(z, np.float64)
 
     def mean(self) -> Any:
         """Mean; NaN where there is none."""

@@ -19,14 +19,13 @@ from numbastats._core.elementwise import elementwise
 from numbastats._core.errors import names_ours
 from numbastats._core.inputs import any_lazy, deliver
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
-from numbastats._core.launch import choose_device, launch, run_loop
+from numbastats._core.launch import choose_device
 from numbastats._core.options import ArrayOptions, Device, hands_on
-from numbastats._core.parallel import check_workers, threads_beside, worker_count
+from numbastats._core.parallel import check_workers, in_threads, threads_beside, worker_count
 from numbastats._core.slabs import cuts
 from numbastats.distributions import kernels
 from numbastats.distributions.kernels.beyond import BEYOND
 from numbastats.quantile import QuantileTable, arguments, ndtri, panels
-from numbastats.scalar.loops import CHUNK
 from numbastats.scalar.tables import SIDE_COLUMNS
 
 __all__ = [
@@ -217,13 +216,9 @@ def _batch(cls, sets):
 
 
 def looked_up(table, name):
-    """A function of probabilities, their quantiles and workers that looks these up, in double precision; it writes NaN beyond."""
+    """A function of probabilities and their quantiles that looks these up, in double precision; it writes NaN beyond."""
     kernel, args = table._lookup(name == "isf")
-
-    def run(u, out, workers):
-        launch(kernel, (u, *args, out), u.size, device="cpu", workers=workers, cost=2.0)
-
-    return run
+    return lambda u, out: kernel.serial(u, *args, out)
 
 
 def completed(look_up, u, least, rest, workers=None):
@@ -232,7 +227,7 @@ def completed(look_up, u, least, rest, workers=None):
     Parameters
     ----------
     look_up : callable
-        ``look_up(u, out, workers)`` writes quantiles.
+        ``look_up(u, out)`` writes quantiles, on one thread.
     u : array of double
     least : float
         The table serves probabilities above it and below 1, where it gives no NaN.
@@ -242,16 +237,17 @@ def completed(look_up, u, least, rest, workers=None):
     workers = worker_count(threads_beside(workers))
     flat = np.ascontiguousarray(u).reshape(-1)
     flat = flat if flat.flags.writeable else lent(flat)
-    value, step = np.empty(flat.size), _SLAB * workers
-    count, index = np.empty(-(-min(step, flat.size) // CHUNK), np.int64), np.empty(min(step, flat.size), np.int64)
-    for lo, hi in cuts(flat.size, step):
+    value, left = np.empty(flat.size), {}
+
+    def look(lo, hi):
         part, out = flat[lo:hi], value[lo:hi]
-        look_up(part, out, workers)
-        found = count[: -(-part.size // CHUNK)]
-        run_loop(BEYOND, part.size, workers, part, out, least, found, index)
-        if found.any():
-            beyond = np.concatenate([index[k * CHUNK : k * CHUNK + found[k]] for k in np.flatnonzero(found)])
-            out[beyond] = rest(part[beyond], workers)
+        look_up(part, out)
+        if BEYOND(part, out, least):
+            left[lo] = np.flatnonzero(~((part > least) & (part < 1.0) & (out == out)))
+
+    in_threads(look, cuts(flat.size, _SLAB), workers)
+    for lo in sorted(left):
+        value[lo + left[lo]] = rest(flat[lo + left[lo]], workers)
     return value.reshape(u.shape)
 
 
