@@ -108,11 +108,13 @@ def shares(items, most=64, size=50):
 
 
 class Threads(int):
-    """A number of threads as `worker_count` gives it, which `launch` does not check again at each pass of a fit."""
+    """A number of threads as `worker_count` gives it, which is not checked again at each pass of a fit."""
 
 
 def worker_count(workers) -> Threads:
     """Resolve ``workers=`` (None, a positive int, -1) to a number of threads this process can use."""
+    if type(workers) is Threads:
+        return workers
     if workers is None:
         workers = config.get("workers")
     if is_executor(workers):
