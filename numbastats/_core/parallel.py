@@ -110,7 +110,7 @@ def shares(items, most=64, size=50):
 
 
 class Threads(int):
-    """A number of threads as `worker_count` gives it, which `launch` does not check again at each pass of a fit."""
+    """A number of threads as `worker_count` gives it, which is not checked again at each pass of a fit."""
 
 
 def workers_of(workers):

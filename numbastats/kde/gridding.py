@@ -27,6 +27,7 @@ class Grid:
     half: np.ndarray  # half boxes in cells, ordered, adaptive scales included
     matrix: np.ndarray  # of the support in cells, ordered
     geometry: np.ndarray  # the record that kernels take, `kernels.geometry.GEOMETRY`
+    chord: float  # half of the longest interval of a row, in cells; the half box where the axes are not correlated
     method: str = ""
     mode: int = 1
     q: float = 0.0  # quantum
@@ -56,11 +57,6 @@ class Grid:
     def row_length(self):
         """Cells in a row."""
         return int(self.length[self.order[-1]])
-
-    @property
-    def chord(self):
-        """Half of the longest interval of a row, in cells; the half box where the axes are not correlated."""
-        return math.sqrt(float(self.geometry["lambda2"][0] / self.geometry["a"][0]))
 
     def state_size(self, power):
         """Number of integers per row of a state: third differences for "rows-c", else coefficients."""
@@ -103,7 +99,7 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
         )
     if row_axis is None:
         candidates = range(1, d) if keep_first and d > 1 else range(d)
-        row_axis = max(candidates, key=lambda a: (half[a] * (1.5 if a == d - 1 else 1.0), a))
+        row_axis = max([(half[a] * (1.5 if a == d - 1 else 1.0), a) for a in candidates])[1]
     order = [a for a in range(d) if a != row_axis] + [row_axis]
     m = (np.linalg.inv(support) * np.outer(step, step))[np.ix_(order, order)]
     m = 0.5 * (m + m.T)
@@ -126,8 +122,10 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
         record |= dict(c0=-s[0, 2] / s[2, 2], c1=-s[1, 2] / s[2, 2], r00=rest[0, 0], r01=rest[0, 1], r11=rest[1, 1])
         record |= dict(crop_x=inverse[0, 0], crop_y=inverse[1, 1])
         record |= dict(x0=cross[0, 0], x1=cross[0, 1], y0=cross[1, 0], y1=cross[1, 1])
-    geometry = np.array([tuple(record.get(name, 0) for name in G.GEOMETRY.names)], G.GEOMETRY)
-    return Grid(origin, step, length, order, half, m, geometry)
+    geometry = np.zeros(1, G.GEOMETRY)
+    for name, value in record.items():
+        geometry[name] = value
+    return Grid(origin, step, length, order, half, m, geometry, math.sqrt(largest**2 / a))
 
 
 def collect(model, grid, lam2, weights, workers=None, *, unit=False):
