@@ -324,7 +324,7 @@ class Estimate:
     # --- grids
 
     def grid(self, axes, method, *, derivative=None, device="cpu", out):
-        """Fill `out` (float64 or float32, natural order) with the density, or its derivative along an axis, by a checked method."""
+        """Fill `out` (float64 or float32, natural order) with the density, or a derivative along an axis, by a checked method."""
         for _, _, block in self.slabs(axes, method, derivative=derivative, device=device, out=out):
             if block is not out:
                 out[...] = block
