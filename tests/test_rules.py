@@ -58,6 +58,7 @@ FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in
 FURNISHED = tuple(FIELD_WORDS)
 CORE_FILES = {
     "__init__.py",
+    "algebra.py",
     "archive.py",
     "broadcast.py",
     "cache.py",
@@ -75,12 +76,15 @@ CORE_FILES = {
     "estimator.py",
     "groups.py",
     "information.py",
+    "items.py",
     "kernel.py",
     "launch.py",
     "numba_internals.py",
+    "ordering.py",
     "packs.py",
     "refusals.py",
     "parallel.py",
+    "place.py",
     "progress.py",
     "random.py",
     "results.py",
