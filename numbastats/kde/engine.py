@@ -105,7 +105,7 @@ def run_rows(task, power):
     tasks = BLOCKS if on_gpu else G.TASKS if task.workers > 1 else 1
     size = min(tasks, lines), (length + G.PAD) * K.STRIDE[power]
     scratch = gpu.zeros(size, np.int64) if on_gpu else _aligned(size)
-    most = (3.0 * length + 4.0 * grid.load(lists)) * (power + 1)
+    most = 3.0 * length * (power + 1), 4.0 * (power + 1)
     task.by_rows(K.ROWS[power], most, (scratch,), items=lines * (64 if on_gpu else 1))
 
 
@@ -133,7 +133,7 @@ def accumulate(grid, lists, power, geometry, lines, device, workers):
         args = (*arrays, starts, own, state[a:b])
         launch(kernel, args, lines * shares, device=device, workers=workers, cost=cost)
 
-    in_slabs(slab, lines * shares, 4.0 * (power + 1) * grid.load(lists) + 1, workers)
+    in_slabs(slab, lines * shares, np.repeat(4.0 * (power + 1) / shares * grid.loads(lists) + 1, shares), workers)
     return state.sum(0, keepdims=True) if shares > 1 else state
 
 
@@ -169,13 +169,15 @@ def scatter_cells(footprint, lists, device, workers):
     state = np.zeros(size, np.int64)
     width = int(footprint.cells[1])
     cost = (20.0 * lists.kept + 100.0 * rows * width) / rows
-    most = (0.4 * footprint.ring.shape[1] + 20) * np.diff(lists.starts[::width]).max() + 3.0 * footprint.inner.size * width
+    samples = np.zeros(bands * band)
+    samples[:rows] = np.diff(lists.starts[::width])
+    most = (0.4 * footprint.ring.shape[1] + 20) * samples.reshape(bands, band).sum(0) + 3.0 * footprint.inner.size * width * bands
 
     def slab(a, b):  # rows a to b of every band
         own = footprint.record(band, 0, (a, b))
         launch(K.CELLS_SCATTER, (*args, own, state), bands, device=device, workers=workers, cost=cost * band)
 
-    in_slabs(slab, band, most * bands, workers)
+    in_slabs(slab, band, most, workers)
     return band, state
 
 
@@ -282,7 +284,7 @@ class Task:
         return geometry
 
     def by_rows(self, kernel, most, scratch=(), items=None, cost=None):
-        """Launch a kernel on slabs of rows; a row takes `most` nanoseconds at most."""
+        """Launch a kernel on slabs of rows; `most` nanoseconds at most are those of any row, and of each sample on it."""
         lines, host = len(self.out), self.device == "cpu"
         options = dict(device=self.device, workers=self.workers, cost=self.cost if cost is None else cost, threads=64)
         samples = self.samples
@@ -292,7 +294,9 @@ class Task:
             args = (*samples, self.geometry(a), *own, self.out[a:b])
             launch(kernel, args, lines if items is None else items, **options)
 
-        in_slabs(slab, lines, most if host else 0, self.workers)
+        a_row, a_sample = most
+        costs = a_row + a_sample * self.grid.loads(self.lists)[self.first : self.first + lines] if host else 0
+        in_slabs(slab, lines, costs, self.workers)
 
 
 class Estimate:
@@ -324,7 +328,7 @@ class Estimate:
     # --- grids
 
     def grid(self, axes, method, *, derivative=None, device="cpu", out):
-        """Fill `out` (float64 or float32, natural order) with the density, or a derivative along an axis, by a checked method."""
+        """Fill `out` (float64 or float32, natural order) by a checked method: with the density, or its slope along an axis."""
         for _, _, block in self.slabs(axes, method, derivative=derivative, device=device, out=out):
             if block is not out:
                 out[...] = block

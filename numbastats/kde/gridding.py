@@ -53,19 +53,23 @@ class Grid:
         """Number of rows."""
         return int(np.prod(self.length[self.order[:-1]])) if len(self.order) > 1 else 1
 
-    @property
-    def row_length(self):
-        """Cells in a row."""
-        return int(self.length[self.order[-1]])
-
     def state_size(self, power):
         """Number of integers per row of a state: third differences for "rows-c", else coefficients."""
-        return (self.row_length + G.PAD) * STRIDE["c" if self.method == "rows-c" else power]
+        return (int(self.length[self.order[-1]]) + G.PAD) * STRIDE["c" if self.method == "rows-c" else power]
 
-    def load(self, lists):
-        """Bound on the number of samples that touch one row."""
-        kept = float(lists.u.shape[1])
-        return kept if len(self.order) == 1 else min(kept, lists.count * (self.row_length / (4 * max(self.half[-1], 0.25)) + 1))
+    def loads(self, lists):
+        """Bound on the number of samples that touch each row: those of the cells that its box meets. A line has one row."""
+        outer, g = self.order[:-1], self.geometry[0]
+        loads = np.diff(lists.starts).reshape(lists.cells[:-1]) if outer else np.full(1, lists.kept)
+        for j, axis in enumerate(outer):
+            k = j + 3 - len(outer)
+            rows, cells, inverse = np.arange(self.length[axis]) - g[f"origin{k}"], g[f"bins{k}"], g[f"inv_width{k}"]
+            first = np.clip(np.floor((rows - g[f"half{k}"]) * inverse), 0, cells - 1).astype(np.int64)
+            end = np.clip(np.floor((rows + g[f"half{k}"]) * inverse), 0, cells - 1).astype(np.int64) + 1
+            sums = np.cumsum(loads, axis=j)
+            sums = np.concatenate([np.zeros_like(sums.take([0], j)), sums], j)
+            loads = sums.take(end, j) - sums.take(first, j)
+        return loads.reshape(-1)
 
 
 def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
