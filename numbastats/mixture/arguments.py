@@ -415,7 +415,7 @@ class Values:
     dtype: np.dtype  # of the results
     spare: bool = False  # whether x may be overwritten, by the one chunk that it is
 
-    @property
+    @functools.cached_property
     def count(self):
         """Number of data sets."""
         return self.off.size - 1
@@ -466,7 +466,7 @@ class Data:
     counts: np.ndarray | None = None
     spare: bool = False  # whether y may be overwritten when the statistics are made
 
-    @property
+    @functools.cached_property
     def count(self):
         """Number of data sets."""
         return self.off.size - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import types
 from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +103,7 @@ class Prepared:
     factor: np.ndarray
     constant: np.ndarray | None = None
 
-    @property
+    @functools.cached_property
     def lengths(self):
         """Observations per data set."""
         return np.diff(self.off)
@@ -674,21 +675,18 @@ def _chunks(data, limit, workers=1):
 def assemble(parts, data, family, candidates, done):
     """Fields of one batch from the chunks; data sets that were not reached have the status of those that were stopped."""
     D, width = data.count, max(candidates)
-
-    def joined(name, empty):
-        arrays = [part[name] for part in parts]
-        if done < D or not parts:
-            arrays.append(np.full((D - done, *np.shape(empty)), empty))
-        return np.concatenate(arrays)
-
     row = np.full(width, np.nan)
     empty = {"weights": row, "centres": row, "params": np.full((2, width), np.nan) if family.third else row}
     empty |= dict.fromkeys(NUMBERS, np.nan) | dict.fromkeys((*COUNTS, "n_used"), np.int64(0))
     empty |= {"status": np.int8(Status.STOPPED), "n_components": np.int64(candidates[0])}
-    values = {name: joined(name, one) for name, one in empty.items()}
-    values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
-    values["statuses_"] = joined("statuses_", np.full(len(candidates), Status.STOPPED, np.int8))
-    mass = joined("mass", 1.0)
+    empty |= {"criteria_": np.full(len(candidates), np.nan), "statuses_": np.full(len(candidates), Status.STOPPED, np.int8)}
+    empty |= {"mass": 1.0, "dropped": np.int64(0), "missing": np.int64(0)}
+    empty["cov"] = np.full((0, 0) if not parts else parts[0]["cov"].shape[1:], np.nan)
+    values = {
+        name: np.concatenate([*[part[name] for part in parts], np.full((D - done, *np.shape(one)), one)])
+        for name, one in empty.items()
+    }
+    mass, values["n_dropped"], values["n_missing"] = (values.pop(name) for name in ("mass", "dropped", "missing"))
     free = free_parameters(family, values["n_components"]).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         values["bic"] = free * np.log(np.maximum(mass, 1.0)) - 2.0 * values["loglik"]
@@ -697,7 +695,6 @@ def assemble(parts, data, family, candidates, done):
         name: np.concatenate([part["se"][name] for part in parts] + [np.full((D - done, width), np.nan)])
         for name in (parts[0]["se"] if parts else ())
     }
-    values["cov"] = joined("cov", np.full((0, 0) if not parts else parts[0]["cov"].shape[1:], np.nan))
     if data.dtype == np.float32:
         for name in ("weights", "centres", "params", "cov"):
             values[name] = values[name].astype(np.float32)
@@ -707,7 +704,6 @@ def assemble(parts, data, family, candidates, done):
         for j, K in enumerate(candidates):
             starts[K] = {name: np.concatenate([part["starts"][j][name] for part in parts]) for name in parts[0]["starts"][j]}
     values["converged"] = np.isin(values["status"], CONVERGED)
-    values["n_dropped"], values["n_missing"] = joined("dropped", np.int64(0)), joined("missing", np.int64(0))
     notes = {d: note for part in parts for d, note in part["notes"].items()}
     return dict(values, family=family.label, candidates=candidates, notes=notes, starts=starts)
 

@@ -17,7 +17,7 @@ from numbastats.mixture.kernels.latent import LATENT_CLIMBS, LATENT_SCORES, OWN
 from numbastats.mixture.kernels.passes import SUMS, known
 from numbastats.mixture.kernels.prepare import PREPARE
 from numbastats.mixture.kernels.rounds import ADVANCE, ADVANCE_ANY, LATENT_ADVANCE, LATENT_PASSES, PASSES, latent_sums
-from numbastats.mixture.kernels.scores import DENSITY, LABELS, SCORES
+from numbastats.mixture.kernels.scores import DENSITY, LABELS, SCORES, Support
 from numbastats.mixture.kernels.starts import STARTS
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "SCORES",
     "STARTS",
     "SUMS",
+    "Support",
     "insertion",
     "known",
     "latent_sums",
