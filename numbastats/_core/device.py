@@ -7,6 +7,7 @@ events, before the kernel and after it.
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 
@@ -19,7 +20,20 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import OutOfDeviceMemory
 from numbastats._core.kernel import SIMULATED, Kernel
 
-__all__ = ["Device", "clear", "constant", "current_index", "download", "empty", "refuse_capture", "total", "upload", "view", "zeros"]
+__all__ = [
+    "Device",
+    "clear",
+    "constant",
+    "current_index",
+    "download",
+    "empty",
+    "multiprocessors",
+    "refuse_capture",
+    "total",
+    "upload",
+    "view",
+    "zeros",
+]
 
 OUT_OF_MEMORY = 2  # the driver's error code
 _DEFAULT = (0, 1)  # pointers of the legacy default stream
@@ -104,9 +118,25 @@ def _join(first, then):
     event.wait(then)
 
 
+@functools.cache
+def _count():
+    """Number of GPUs."""
+    return 1 if SIMULATED else len(cuda.gpus)
+
+
+@functools.cache
+def _multiprocessors(index):
+    return cuda.gpus[index].MULTIPROCESSOR_COUNT
+
+
 def current_index():
-    """The number of the GPU that kernels run on."""
-    return 0 if SIMULATED else cuda.get_current_device().id
+    """The number of the GPU that kernels run on; Numba, which asks the driver, is asked where there are several."""
+    return 0 if _count() == 1 else cuda.get_current_device().id
+
+
+def multiprocessors():
+    """Number of multiprocessors of the GPU that kernels run on."""
+    return _multiprocessors(current_index())
 
 
 def _allocated(make, size):
