@@ -91,6 +91,12 @@ def _zeros(a):
     return type(a)(*map(_zeros, a)) if isinstance(a, tuple) else gpu.zeros(a.shape, a.dtype)
 
 
+def together(empty, dtype, *shapes):
+    """Arrays of these shapes in one allocation."""
+    flat, at = empty(sum(map(math.prod, shapes)), dtype), np.cumsum([0, *map(math.prod, shapes)]).tolist()
+    return [flat[a:b].reshape(shape) for a, b, shape in zip(at[:-1], at[1:], shapes, strict=True)]
+
+
 def here(a):
     """An array on the host."""
     return a if isinstance(a, np.ndarray) else a.copy_to_host()
@@ -191,13 +197,13 @@ def fit_k(p, K, options, given=None, keep_starts=False, drawn=True, floor=None, 
     floor = np.full(D, -math.inf) if floor is None else floor
     terms = np.stack([p.constant, p.constant + prior_units(p, options) * K, np.sign(p.factor), floor], axis=1)
     owner, n = np.repeat(np.arange(D), T), (q + 1) * K - 1
-    usable, means, choice = empty((D, S), np.int64), empty((D, S, K), np.float64), empty(D, CHOICE)
-    fit, order = empty((D, family.rows, K), np.float64), empty((D, K), np.int64)
+    usable, order = together(empty, np.int64, (D, S), (D, K))
+    (means, fit), choice = together(empty, np.float64, (D, S, K), (D, family.rows, K)), empty(D, CHOICE)
     D2 = empty((D, n, n) if options.hessians else (D, 0, 0), np.float64)
     slots, found = None, None
     while found is None or found["left"].any():  # the next best of data sets whose climbs all collapsed or are inadmissible
         new = empty((D * T, 4, family.rows, K), np.float64), empty(D * T, STATE), empty((D * T, n, n), np.float64)
-        new = Slots(empty((D, T), np.int64), empty((D, T), np.int64), *new)
+        new = Slots(*together(empty, np.int64, (D, T), (D, T)), *new)
         args = [info, rules, settings, int(slots is not None), par, state, usable, means, new, choice]
         run(k.PICK, args, D, options, (), threads=1, cost=5e3)
         climb(p, info, owner, settings, new, options)
@@ -241,7 +247,8 @@ def _starts(p, info, K, R, given, settings, options):
     owner, cost = np.repeat(np.arange(D), R + G), 12.0 * K * (p.q.shape[1] / D) + 1000.0
     where, points = (info, owner, settings), par.reshape(-1, 1, family.rows, K)
     if options.precision == "double":
-        advance(family, (p.cells, *where, state, points, np.empty((owner.size, 0, 0))), options, cost)
+        most = passes + passes // 2 if (p.lengths < k.FEW).any() else passes
+        advance(family, (p.cells, *where, state, points, np.empty((owner.size, 0, 0))), options, cost, rounds=most)
         return par, state
     points, state = here(points), here(state)  # ranked, and moved once more, in double precision
     drawn, good, hess = points.copy(), state["status"] == Status.OK, np.zeros((state.size, 0, 0))
@@ -279,7 +286,8 @@ def insertions(p, owner, par, options):
     narrowest = NARROW if options.min_sd_ratio is None else max(options.min_sd_ratio, 1e-3)
     own_code = family.code if family.latent else family.base
     grid = k.insertion.Grid(family.base, float(family.shape), narrowest, options.min_count, own_code)
-    room = k.insertion.room_of(1 if cpu else M, K, p.most_cells, p.empty)
+    shapes = k.insertion.shapes_of_room(1 if cpu else M, K, p.most_cells)
+    room = k.insertion.Room(*(map(np.empty, shapes) if cpu else together(p.empty, np.float64, *shapes)))
     starts, gains = p.empty((M, k.insertion.MOST, family.rows, K + 1), np.float64), p.empty(M, np.float64)
     par = np.ascontiguousarray(par)
     if M and family.latent:
@@ -343,18 +351,21 @@ def narrow(series):
     return Series(t1, t2, w, series.off)
 
 
-def advance(family, args, options, cost, most=None, accelerated=False):
-    """Run climbs on (sets, info, owner, settings, state, points, Hessians); the last three are written."""
+def advance(family, args, options, cost, most=None, accelerated=False, rounds=None):
+    """Run climbs on (sets, info, owner, settings, state, points, Hessians); the last three are written.
+
+    On a GPU in so many rounds of a pass and a step, None: until all are at their ends.
+    """
     state = args[4]
     if options.device == "cpu":
         kernel = k.LATENT_CLIMBS[family.code] if family.latent else k.ACCELERATE if accelerated else k.CLIMB
         run(kernel, list(args), state.size, options, (), cost=cost, most=most)
     elif state.size > 0:
-        _rounds(family, args, options, accelerated)
+        _rounds(family, args, options, accelerated, rounds)
 
 
-def _rounds(family, args, options, accelerated):
-    """Rounds of a pass and a step for all climbs, on a GPU, to the end of all; the host looks after some of them."""
+def _rounds(family, args, options, accelerated, rounds):
+    """Rounds of a pass and a step for all climbs, on a GPU, so many, or to the end of all; the host looks after some of them."""
     sets, info, owner, settings, state, points, hess = map(_staged, args)
     (M, _, rows, K), n = points.shape, hess.shape[1]
     if family.latent:
@@ -362,19 +373,23 @@ def _rounds(family, args, options, accelerated):
         passes, step, last = k.LATENT_PASSES[family.code], k.LATENT_ADVANCE, c.AT_EM
         between = gpu.zeros((M, sums), np.float64), gpu.zeros((M, rows, K), np.float64)
     else:
-        shapes = (M, 3, K), (M, K * (K + 1) // 2 if n else 0, 6), M
+        shapes = (M, 3, K), (M, K * (K + 1) // 2 if n else 0, 6), (M,)
         passes = k.PASSES
         step, last = (k.ADVANCE_ANY, c.AT_EM) if accelerated else (k.ADVANCE, c.FINAL)
-        between = [gpu.empty(shape, np.float64) for shape in shapes]
+        between = together(gpu.empty, np.float64, *shapes) if n else [gpu.empty(shape, np.float64) for shape in shapes]
     threads = min(M, max(1, WORK_SPACE // (c.VECTOR_ROWS * n + 2 * n * n + 1)))
-    work = Work(gpu.empty((threads, c.VECTOR_ROWS, n), np.float64), gpu.empty((threads, 2, n, n), np.float64))
-    here, going, counts = (info, owner, settings, last), np.ones(ROUNDS, np.int64), gpu.empty(ROUNDS, np.int64)
+    shapes = (threads, c.VECTOR_ROWS, n), (threads, 2, n, n)
+    work = Work(*(together(gpu.empty, np.float64, *shapes) if n else [gpu.empty(shape, np.float64) for shape in shapes]))
+    each, going, counts = (info, owner, settings, last), np.ones(1, np.int64), gpu.empty(1, np.int64)
     where = {"device": "cuda", "outputs": (), "threads": LANES}
-    while going[-1] > 0:
-        gpu.clear(counts)
-        for r in range(ROUNDS):
-            launch.launch(k.known(passes, K), (sets, *here, state, points, *between), M * LANES, **where)
-            launch.launch(step, (*here, *between, work, state, points, hess, counts[r : r + 1]), threads, **where)
+    while going[0] > 0:
+        for r in range(rounds or ROUNDS):
+            if rounds is None and r == ROUNDS - 1:
+                gpu.clear(counts)
+            launch.launch(k.known(passes, K), (sets, *each, state, points, *between), M * LANES, **where)
+            launch.launch(step, (*each, *between, work, state, points, hess, counts), threads, **where)
+        if rounds is not None:
+            break
         counts.copy_to_host(going)
     for on_device, array in zip((state, points, hess), args[4:], strict=True):
         if isinstance(array, np.ndarray):

@@ -294,9 +294,9 @@ def insertion_cuda(cells, q, info, owner, grid, par, room, starts, gains):
         cuda.syncthreads()
 
 
-def room_of(M, K, cells, empty):
-    """Work space for M mixtures of K components, by a function that allocates."""
-    return Room(*[empty((M, *shape), np.float64) for shape in ((3, K), (max(cells, 1),), (GRID,), (PEAKS, 4))])
+def shapes_of_room(M, K, cells):
+    """Shapes of the work space for M mixtures of K components."""
+    return (M, 3, K), (M, max(cells, 1)), (M, GRID), (M, PEAKS, 4)
 
 
 def _split_insertion(args, parts):
@@ -304,7 +304,7 @@ def _split_insertion(args, parts):
     cells, q, info, owner, grid, par, room, starts, gains = args
     out = []
     for a, b in ranges(owner.size, parts):
-        own = room_of(1, par.shape[2], room.logs.shape[1], np.empty)
+        own = Room(*map(np.empty, shapes_of_room(1, par.shape[2], room.logs.shape[1])))
         own = own if grid.code == grid.family else own._replace(logs=room.logs[a:b])
         out.append((cells, q, info, owner[a:b], grid, par[a:b], own, starts[a:b], gains[a:b]))
     return out
