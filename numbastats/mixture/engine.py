@@ -8,6 +8,7 @@ import functools
 import math
 import types
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -187,7 +188,7 @@ def fit_k(p, K, options, given=None, keep_starts=False, drawn=True, floor=None, 
         info = info if cpu else gpu.upload(info)
     given = np.empty((D, 0, family.rows, K)) if given is None else given
     par, state = _starts(p, info, K, R, given, settings, options)
-    first = here(par).copy() if keep_starts or not newton else None
+    first = here(par).copy() if keep_starts or options.method == "bulkem" else None
     S = par.shape[1]
     few, most = climbed(K, family) if newton else (S, S)  # of the best starts; more where observations are few
     T = min(S, few if (p.lengths < k.FEW).any() else most)
@@ -200,10 +201,16 @@ def fit_k(p, K, options, given=None, keep_starts=False, drawn=True, floor=None, 
     usable, order = together(empty, np.int64, (D, S), (D, K))
     (means, fit), choice = together(empty, np.float64, (D, S, K), (D, family.rows, K)), empty(D, CHOICE)
     D2 = empty((D, n, n) if options.hessians else (D, 0, 0), np.float64)
-    slots, found = None, None
+    slots: Any = None
+    found: Any = None
     while found is None or found["left"].any():  # the next best of data sets whose climbs all collapsed or are inadmissible
-        new = empty((D * T, 4, family.rows, K), np.float64), empty(D * T, STATE), empty((D * T, n, n), np.float64)
-        new = Slots(*together(empty, np.int64, (D, T), (D, T)), *new)
+        start, cover = together(empty, np.int64, (D, T), (D, T))
+        points, climbs, hess = (
+            empty((D * T, 4, family.rows, K), np.float64),
+            empty(D * T, STATE),
+            empty((D * T, n, n), np.float64),
+        )
+        new = Slots(start, cover, points, climbs, hess)
         args = [info, rules, settings, int(slots is not None), par, state, usable, means, new, choice]
         run(k.PICK, args, D, options, (), threads=1, cost=5e3)
         climb(p, info, owner, settings, new, options)
