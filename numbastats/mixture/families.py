@@ -197,21 +197,6 @@ class Family:
             return [params[..., 0, :] ** 2, params[..., 1, :]]
         return [params if self.latent else self.parameter(params)]
 
-    def begun(self, par):
-        """Starts (D, R, rows, K) from those of the base family, (D, R, 3, K): what it lacks varies with the start."""
-        R, K = par.shape[1], par.shape[3]
-        m, v = par[:, :, 1], par[:, :, 2]
-        turn = np.arange(R)[:, None] // 3  # the kinds of start change with the number modulo 3
-        if self.code == lat.STUDENT_T:
-            normal = turn // 3 % (K + 1) == np.arange(1, K + 1)  # a maximum there has a basin that small df may not reach
-            s = np.broadcast_to(np.where(normal, 1e3, np.array([4.0, 12.0, 40.0])[turn % 3]), v.shape)
-            return np.stack([par[:, :, 0], m, v * (1.0 - 2.0 / s), s], axis=2)
-        if self.code == lat.SKEW_NORMAL:
-            s = np.broadcast_to(np.where(turn >> np.arange(K) % 8 & 1, -1.0, 1.0) * np.array([1.5, 3.0])[turn % 2], v.shape)
-            v = v * ((1.0 + s * s) / (1.0 + (1.0 - 2.0 / math.pi) * (s * s)))
-            return np.stack([par[:, :, 0], m - np.sqrt(v) * _skew_shift(s), v, s], axis=2)
-        return np.stack([par[:, :, 0], m, np.broadcast_to(np.array([1.0, 4.0, 16.0])[turn % 3] * (0.5 + m), v.shape)], axis=2)
-
     def component(self, m, p):
         """One component as a distribution of `numbastats.distributions`, of the parameters that results have."""
         make = _COMPONENTS.get(self.name) or _COUNTS.get(self.name)
@@ -372,11 +357,6 @@ def family_of(family) -> Family:
         if name in ("weibull", "pareto") and 0.0 < value < math.inf:
             return Family(name, fam.FIXED_GAMMA, "", "power" if name == "weibull" else "log_ratio", 1.0, value)
     raise ValueError(f"family={family!r} is not known; use {_KNOWN}")
-
-
-def _skew_shift(s):
-    """Mean of the standard skew-normal distribution of shape s: delta sqrt(2/pi)."""
-    return math.sqrt(2.0 / math.pi) * (s / np.sqrt(1.0 + s * s))
 
 
 def log_ratio(y, m):

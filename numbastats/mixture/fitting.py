@@ -292,7 +292,7 @@ def fit_many(  # noqa: PLR0913
     most = MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K
     where = given_device(device, np.diff(values.off), candidates, options, workers, most)
     given = explicit_starts(init_params, values.count, candidates, family.rows)
-    options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), workers=threads)
+    options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), workers=threads, hessians=bool(se or cov))
     kept = keep_starts or method == "bulkem"
 
     def run(where):
