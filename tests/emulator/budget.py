@@ -72,8 +72,10 @@ def _elementwise():
     yield from ((f"quantile.QuantileTable.{f}", getattr(table, f)) for f in ("ppf", "isf"))
     yield "quantile.recycle", lambda x, **to: ns.quantile.recycle(x, "normal", D.student_t(4.5), **to)
     yield from ((f"stable.{f}", lambda x, f=f, **to: getattr(ns.stable, f)(x, 1.7, -0.2, **to)) for f in (*EIGHT, "pdf_cdf"))
-    for f in ("pdf", "logpdf", "cdf", "sf", "ppf", "isf", "responsibilities"):
+    for f in ("pdf", "logpdf", "responsibilities"):
         yield f"mixture.{f}", lambda x, f=f, **to: getattr(ns.mixture, f)(x, **MIXED, **to)
+    for f in ("cdf", "sf", "ppf", "isf"):  # where the values are
+        yield f"mixture.{f}", lambda x, device, f=f: getattr(ns.mixture, f)(x, **MIXED)
     yield from ((f"bayes.{f}", getattr(ns.bayes, f)) for f in ("log_ndtr", "inv_mills", "log_exe1"))
     yield "bayes.truncnorm_rvs", lambda x, **to: ns.bayes.truncnorm_rvs(x, rng=1, **to)
     for made, functions in (D.Gamma(2.5), EIGHT), (D.NIG(1.0, 0.3, 1.0), "pdf logpdf cdf sf ppf isf".split()):
