@@ -74,7 +74,8 @@ ABOVE = {  # launches, allocations, bytes up and down, waits, as they are today,
     "mixture.*pdf, host": (1, 4, 16048, 8000, 1),
     "mixture.responsibilities, there": (1, 6, 32048, 32000, 3),
     "mixture.responsibilities, host": (1, 5, 16048, 24000, 2),
-    "mixture.[csip][dsp]f, there": (0, 1, 8000, 8000, 1),  # on the host
+    "mixture.[ci][ds]f, there": (0, 1, 8000, 8000, 1),  # on the host
+    "mixture.ppf, there": (0, 1, 8000, 8000, 1),
     "mixture.sf, there": (0, 1, 8000, 8000, 1),
     "mixture.partial_stats, there": (0, 0, 0, 8000, 1),
     # one component before two, the gradient function after each; two launches a round
