@@ -54,9 +54,14 @@ class Grid:
         """Number of rows."""
         return int(np.prod(self.length[self.order[:-1]])) if len(self.order) > 1 else 1
 
+    @property
+    def row_length(self):
+        """Cells in a row."""
+        return int(self.length[self.order[-1]])
+
     def state_size(self, power):
         """Number of integers per row of a state: third differences for "rows-c", else coefficients."""
-        return (int(self.length[self.order[-1]]) + G.PAD) * STRIDE["c" if self.method == "rows-c" else power]
+        return (self.row_length + G.PAD) * STRIDE["c" if self.method == "rows-c" else power]
 
     def loads(self, lists):
         """Bound on the number of samples that touch each row: those of the cells that its box meets. A line has one row."""
