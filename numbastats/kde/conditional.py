@@ -263,7 +263,7 @@ def _given_others(samples, weights, options):
 def _first(m: Model, k):
     """The model of the first k coordinates of a product form."""
     return dataclasses.replace(
-        m, x=np.ascontiguousarray(m.x[:, :k]), H=m.H[:k, :k], low=m.low[:k], high=m.high[:k], product=k > 1, sigma=None
+        m, samples=np.ascontiguousarray(m.x[:, :k]), H=m.H[:k, :k], low=m.low[:k], high=m.high[:k], product=k > 1, sigma=None
     )
 
 

@@ -128,7 +128,7 @@ class KDE(Estimator):
             **{name: getattr(self, name) for name in names},
         )
         # copies: the caller may change the arrays
-        model.x, model.weights = model.x.copy(), None if model.weights is None else model.weights.copy()
+        model.samples, model.weights = model.samples.copy(), None if model.weights is None else model.weights.copy()
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
         self._like = X if model.kind is not None or is_torch(X) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
@@ -634,7 +634,7 @@ class KDE(Estimator):
             return values.reshape(shape) if shape else values[0]
         if m.product:
             part = dataclasses.replace(
-                m, x=np.ascontiguousarray(m.x[:, keep]), H=m.H[np.ix_(keep, keep)], low=m.low[keep], high=m.high[keep]
+                m, samples=np.ascontiguousarray(m.x[:, keep]), H=m.H[np.ix_(keep, keep)], low=m.low[keep], high=m.high[keep]
             )
             values = Estimate(part, workers=self.workers).points(at)
         else:

@@ -203,7 +203,8 @@ def grid(  # noqa: PLR0913
 
     Host memory beside the result: 2.5 n doubles for rows, 4 with weights, 3 for "cells" (measured at n = 10^6); a second copy of
     the result where the longest half box is not along the last axis, and for float32. float32 samples are summed like float64 and
-    rounded once. Samples are sorted on the host, device arrays too: on a GPU only the sums run.
+    rounded once. Samples are sorted where they are. Those on a GPU stay there, unless they have weights, a boundary,
+    adaptive scales, or a bandwidth rule that looks at single samples.
 
     References
     ----------
@@ -245,7 +246,7 @@ def grid(  # noqa: PLR0913
     if is_lazy(samples):
         others = dict(method=method, derivative=derivative, device=device, dtype=dtype, out=out, progress=progress)
         return _grid_of_blocks(samples, axes, weights, options | others)
-    e = estimate(samples, weights, options)
+    e = estimate(samples, weights, options, stay=method != "ep")
     return grid_of(e, axes, method, derivative, out, device, samples, progress)
 
 
@@ -280,7 +281,7 @@ def _grid_of_blocks(samples, axes, weights, options):
 
 def grid_of(e, axes, method, derivative, out, device, like, progress=False):
     """The body of `grid` for an estimate that exists."""
-    axes = parse_axes(axes, e.model.d, len(e.model.x))
+    axes = parse_axes(axes, e.model.d, e.model.n)
     method = check_method(e.model, method, derivative, e.boundary)
     shape, kind, apart, result = tuple(axes[2].tolist()), e.model.kind, False, None
     where = choose_device(device, on_device=kind is not None)
