@@ -34,6 +34,7 @@ def test_faults_are_seen():
     assert found["two barriers"][1] == 1
     assert found["beyond"][1] == 1 and "beyond an allocation" in done.stderr
     assert found["never written"][0] is False
+    assert found["reused"] == [1, 0, 0] and "another stream uses them now" in done.stderr
     assert "1025 threads" in found["too many threads"]
 
 
@@ -87,6 +88,7 @@ def test_streams_memory_and_arrays_of_cupy():
     for name, ran in found["given"].items():  # on the caller's stream, which CuPy's waits for, and it for CuPy's
         assert ran == [[found["numba pointer"] if name == "numba" else 0x7000], 0, 2], name
     assert found["host array"] == [0x7000]
+    assert found["reused too early"] == found["reused too early at the end"] == 0 and found["without joining"] == 1
     assert found["bad stream"][0] == "TypeError" and "stream is a str; pass a stream of Numba, CuPy" in found["bad stream"][1]
     assert found["values"][0] == "cupy" and max(found["values"][1:]) < 1e-15
     assert found["negative scale"][0] == "ValueError" and "scale has the negative value -0.8" in found["negative scale"][1]

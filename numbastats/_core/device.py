@@ -19,7 +19,7 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import OutOfDeviceMemory
 from numbastats._core.kernel import SIMULATED, Kernel
 
-__all__ = ["Device", "clear", "constant", "current_index", "empty", "total", "upload", "view", "zeros"]
+__all__ = ["Device", "clear", "constant", "current_index", "download", "empty", "total", "upload", "view", "zeros"]
 
 OUT_OF_MEMORY = 2  # the driver's error code
 _DEFAULT = (0, 1)  # pointers of the legacy default stream
@@ -141,6 +141,14 @@ def upload(array, stream=0):
     return _allocated(lambda: cuda.to_device(array, stream=stream), array.nbytes)
 
 
+def download(array, stream=0):
+    """A copy of an array on the GPU as one of NumPy, for which the host waits."""
+    host = array.copy_to_host(stream=stream)
+    if stream:
+        stream.synchronize()
+    return host
+
+
 def constant(table):
     """A copy on the current GPU of a host array that never changes: made once and kept as long as the host array."""
     key = id(table), current_index()
@@ -182,10 +190,7 @@ def total(x, stream=0):
             sums = empty(most, np.float64, stream)
             SUMS.cuda[256, 64, stream](x, sums)  # of fewer blocks Numba warns
             x = sums
-    host = x.copy_to_host(stream=stream)
-    if stream:
-        stream.synchronize()
-    return float(host.sum(dtype=np.float64))
+    return float(download(x, stream).sum(dtype=np.float64))
 
 
 def view(array):

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.broadcast import lent, result_dtype, unmasked
 from numbastats._core.checks import doubt_per_cent
-from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import any_kind
 from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
 from numbastats._core.options import Device, hands_on
 from numbastats._core.slabs import SLAB, cuts
@@ -52,7 +52,7 @@ def _density(x, weights, centres, params, logs, family=None, device=None, worker
     return _density_of_host(x, weights, centres, params, family, logs, device, workers)
 
 
-@of_host
+@any_kind(host=True)
 def _density_of_host(x, weights, centres, params, family, logs, device, workers):
     family, par = mixture_of(weights, centres, params, family)
 
@@ -64,7 +64,7 @@ def _density_of_host(x, weights, centres, params, family, logs, device, workers)
 
 
 @names_ours
-@of_blocks
+@any_kind(blocks=True)
 def logpdf(
     x: ArrayLike,
     weights: ArrayLike,
@@ -124,7 +124,7 @@ def logpdf(
     return _density(x, weights, centres, params, True, family, device, workers)
 
 
-@of_blocks
+@any_kind(blocks=True)
 @hands_on(logpdf)
 def pdf(
     x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, **options: Unpack[DensityOptions]
@@ -166,7 +166,7 @@ def pdf(
     return _density(x, weights, centres, params, False, **options)
 
 
-@of_host
+@any_kind(host=True)
 @hands_on(logpdf)
 def responsibilities(
     x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, **options: Unpack[DensityOptions]
@@ -211,7 +211,7 @@ def responsibilities(
     return _by_slabs(lambda part, _: scores(part, family, par, True, *place)[1].T, x, par.shape[1])
 
 
-@of_host
+@any_kind(host=True)
 def labels(x, weights, centres, params=None, *, family=None, device=None, workers=None):
     """Numbers of the most probable components, -1 for NaN and outside the support: `predict` of fits."""
     family, par = mixture_of(weights, centres, params, family)
@@ -219,8 +219,7 @@ def labels(x, weights, centres, params=None, *, family=None, device=None, worker
 
 
 @names_ours
-@of_blocks
-@of_host
+@any_kind(host=True, blocks=True)
 def cdf(
     x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
@@ -261,8 +260,7 @@ def cdf(
 
 
 @names_ours
-@of_blocks
-@of_host
+@any_kind(host=True, blocks=True)
 def sf(
     x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
@@ -311,8 +309,7 @@ def _quantiles(name, q, weights, centres, params, family):
 
 
 @names_ours
-@of_blocks
-@of_host
+@any_kind(host=True, blocks=True)
 def ppf(
     q: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
@@ -354,8 +351,7 @@ def ppf(
 
 
 @names_ours
-@of_blocks
-@of_host
+@any_kind(host=True, blocks=True)
 def isf(
     q: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:

@@ -12,7 +12,7 @@ from numba import cuda
 
 import numbastats as ns
 from numbastats._core import device, kinds, launch
-from numbastats._core.elementwise import total_of
+from numbastats._core.inputs import total_of
 
 
 def _library(monkeypatch, name, events, device=0):

@@ -25,10 +25,10 @@ class _Memory:
         self.driver, address = driver, ctypes.c_uint64()
         if driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(max(1, size))):
             raise MemoryError(f"the stand-in for CuPy cannot allocate {size} bytes")
-        self.address = address.value
+        self.address, self.stream = address.value, _current[-1]
 
     def __del__(self):
-        self.driver.cuMemFree_v2(ctypes.c_uint64(self.address))
+        self.driver.emulator_free(ctypes.c_uint64(self.address), ctypes.c_void_p(self.stream))
 
 
 class _Device(contextlib.nullcontext):

@@ -11,7 +11,7 @@ import warnings
 import cupy_stand_in
 import emulator
 
-emulator.install()
+violations = emulator.install()
 DRIVER = ctypes.CDLL("libcuda.so.1")
 cupy = cupy_stand_in.install(DRIVER)
 
@@ -20,6 +20,7 @@ from numba import cuda  # noqa: E402
 
 import numbastats as ns  # noqa: E402
 from numbastats._core import cache, costs  # noqa: E402
+from numbastats._core.device import Device  # noqa: E402
 from numbastats.bayes.likelihood import Rows  # noqa: E402
 
 cache._warned = True  # of kernels that are not cached
@@ -61,6 +62,13 @@ given = {
     "numba": numba_stream,
 }
 found["given"] = {name: ran_on(lambda s=s: ns.quantile.ndtri(x, stream=s))[0] for name, s in given.items()}
+found["reused too early"] = violations()
+end, Device.end = Device.end, lambda self: None
+for stream in (0x7000, 0x8000):
+    ns.quantile.ndtri(x, stream=stream)  # CuPy may hand out the memory of the first result
+Device.end = end
+found["without joining"] = violations()
+cuda.synchronize()
 found["numba pointer"] = int(numba_stream.__cuda_stream__()[1])
 found["host array"] = ran_on(lambda: ns.quantile.ndtri(host, device="cuda", stream=0x7000))[0][0]
 found["bad stream"] = raised(lambda: ns.quantile.ndtri(x, stream="7"))
@@ -133,4 +141,5 @@ with warnings.catch_warnings():
         counted = emulator.counts()
         got = got.get() if isinstance(got, cupy.ndarray) else np.asarray(got)
         found["fits"][name] = [bool(np.array_equal(got, call(*arrays))), counted[3] / down]
+found["reused too early at the end"] = violations() - found["without joining"]
 print(json.dumps(found))
