@@ -78,6 +78,17 @@ def test_budget_of_calls_with_device_arrays():
     assert not over
 
 
+REFUSED = {  # before the first kernel
+    "capture": "RuntimeError: a CUDA graph is captured from this stream",
+    "capture of the caller's stream": "RuntimeError: a CUDA graph is captured from this stream",
+    "out of another kind": "TypeError: out is a DeviceNDArray, but the inputs live on the device as cupy arrays",
+    "out on the host": "TypeError: out is a ndarray, but the inputs live on the device as cupy arrays",
+    "out in strides": "ValueError: out is not C-contiguous",
+    "strides of Numba": "TypeError: u is a Numba device array of shape (2, 500)",
+    "another device": "ValueError: device='cpu', but an input or out lives on the GPU",
+}
+
+
 def test_streams_memory_and_arrays_of_cupy():
     done = _run("device_checks.py")
     assert done.returncode == 0, done.stderr
@@ -95,6 +106,14 @@ def test_streams_memory_and_arrays_of_cupy():
     assert found["out of memory"][0] == "OutOfDeviceMemory" and "0.007629 MiB were asked for" in found["out of memory"][1]
     launches, same, warned = found["auto"]
     assert launches == 1 and same and len(warned) == 1 and "goes on on the CPU" in warned[0]
+    same, warned = found["auto batch"]
+    assert same and len(warned) == 1 and "goes on on the CPU" in warned[0]
+    for name, words in REFUSED.items():
+        kind, message, before_a_launch = found["refused"][name]
+        assert before_a_launch and f"{kind}: {message}".startswith(words), name
+    assert found["refused"].keys() == REFUSED.keys()
+    assert found["mixed"] == found["strides of CuPy"] == ["cupy", 0.0]
+    assert found["batch without memory"][0] == "OutOfDeviceMemory"
     *apart, made = found["products"]
     assert made == 4 and max(apart) < 1e-10
     for name, (equal, copied) in found["fits"].items():

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.checks import check_out, choice, is_lazy
 from numbastats._core.data import NanPolicy, doubles
-from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import deliver
 from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
 from numbastats._core.launch import choose_device
 from numbastats._core.options import Device, hands_on
