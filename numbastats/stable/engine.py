@@ -9,7 +9,8 @@ import numpy as np
 
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
-from numbastats._core.elementwise import NUMBERS, any_lazy, by_labels, elementwise, in_blocks
+from numbastats._core.elementwise import elementwise
+from numbastats._core.inputs import NUMBERS, any_lazy, apply
 from numbastats._core.kernel import InThreads
 from numbastats._core.kinds import copied, has_labels, in_kind_of, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
@@ -132,7 +133,7 @@ def point_values(name, x, alpha, beta, loc, scale, form, method, error, options)
     if any_lazy(values):
         return _point_blocks(name, values, form, method, error, options)
     if any(map(has_labels, values)):
-        return by_labels(lambda *v: point_values(name, *v, form, method, error, options), ARGUMENTS, values, options["out"])
+        return apply(functools.partial(_point_values, name, form, method, error), ARGUMENTS, values, options)
     if error and method == "gauss-kronrod":
         return _by_both_rules(code + form * kernels.S1, values, options)
     if error:
@@ -148,7 +149,7 @@ def point_values(name, x, alpha, beta, loc, scale, form, method, error, options)
         if method not in _LOOPS:
             return _by_points(want, values, options)
         kernel, cost = _LOOPS[method]
-        return elementwise(lambda d: kernel, ARGUMENTS, values, lambda d: (want,), cost=cost, **options)
+        return elementwise(kernel, ARGUMENTS, values, lambda d: (want,), cost=cost, **options)
     if ends and options["out"] is not None:
         x, loc, scale = map(copied, (x, loc, scale))  # read again after the result is written, which may share their memory
     t = table_cache.table(*ab)
@@ -156,13 +157,7 @@ def point_values(name, x, alpha, beta, loc, scale, form, method, error, options)
     kernel, rows = kernels.TABLE_OF_LOGS if code in (3, 5) else kernels.TABLE, code // 2
     tables = (*_origin(t, ab, form), t.info, t.cells, t.panels[rows], t.panels[(0, 2, 1)[rows]])
     values = elementwise(
-        lambda d: kernel,
-        ("x", "loc", "scale"),
-        (x, loc, scale),
-        lambda d: (code,),
-        extras=lambda d: tables,
-        cost=12.0,
-        **{**options, "dtype": dtype},
+        kernel, ("x", "loc", "scale"), (x, loc, scale), lambda d: (code,), extras=tables, cost=12.0, **{**options, "dtype": dtype}
     )
     if not ends:
         return values
@@ -180,7 +175,7 @@ def _point_blocks(name, values, form, method, error, options):
     if method == "auto" and not any_lazy((alpha, beta)):
         ab, _ = one_distribution(alpha, beta, (np.empty(0), np.empty(0), np.empty(0)), np.float64)
         method = "table" if ab is not None and table_pays_for_all(x, loc, scale) else "quadrature"
-    return in_blocks(functools.partial(_point_block, name, form, method, options["device"]), ARGUMENTS, values, options)
+    return apply(functools.partial(_point_values, name, form, method, False), ARGUMENTS, values, options)
 
 
 def table_pays_for_all(*values):
@@ -188,16 +183,15 @@ def table_pays_for_all(*values):
     return any(math.isnan(_size(v)) for v in values) or table_pays(*values)
 
 
-def _point_block(name, form, method, device, *values, dtype, workers):
-    """One block; a module's function, so that processes can be sent it."""
-    options = dict(out=None, dtype=dtype, device=device, workers=workers, stream=None)
-    return point_values(name, *values, form, method, False, options)
+def _point_values(name, form, method, error, *values, **options):
+    """`point_values` of plain arrays; a module's function, so that processes can be sent it."""
+    return point_values(name, *values, form, method, error, options)
 
 
 def _by_points(want, values, options):
     """Every point by itself."""
     return elementwise(
-        lambda d: _ON_HOST,
+        _ON_HOST,
         ARGUMENTS,
         values,
         lambda d: (want,),
@@ -227,7 +221,7 @@ def _by_both_rules(want, values, options):
     refuse_out(options["out"])
     kernel, cost = _LOOPS["gauss-kronrod"]
     kronrod, gauss = (
-        elementwise(lambda d: kernel, ARGUMENTS, values, lambda d, code=code: (code,), cost=cost, **options)
+        elementwise(kernel, ARGUMENTS, values, lambda d, code=code: (code,), cost=cost, **options)
         for code in (want, want + kernels.LOWER)
     )
     return kronrod, abs(gauss - kronrod)
@@ -245,7 +239,7 @@ def values_with_errors(name, x, alpha, beta, loc, scale, form, method, options):
         shape = np.broadcast_shapes(*map(np.shape, host))
         values[1:] = [np.broadcast_to(np.asarray(v, dtype), shape) for v in host[1:]]
     c, s, pe, ce, se, p = elementwise(
-        lambda dtype: kernels.POINTS,
+        kernels.POINTS,
         ARGUMENTS,
         values,
         lambda dtype: (kernels.THREE + form * kernels.S1,),
@@ -264,7 +258,7 @@ def values_with_errors(name, x, alpha, beta, loc, scale, form, method, options):
 def three_values(x, alpha, beta, loc, scale, form, method, error, options):
     """(pdf, cdf, sf) of the points, with their errors if `error`."""
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
-        return by_labels(lambda *v: three_values(*v, form, method, error, options), ARGUMENTS, values)
+        return apply(lambda *v, **given: three_values(*v, form, method, error, given), ARGUMENTS, values, options)
     ab = one_distribution(alpha, beta, (x, loc, scale), options["dtype"])[0]
     table = method == "table" or (method == "auto" and ab is not None and table_pays(x, loc, scale))
     if not error and (on_device((x, alpha, beta, loc, scale)) or table or method in _LOOPS or any_lazy((x, loc, scale))):
@@ -294,7 +288,7 @@ def quantiles(p, alpha, beta, loc, scale, upper, form, error, options):
     """The common body of ppf and, if `upper`, isf."""
     if any(map(has_labels, values := (p, alpha, beta, loc, scale))):
         names = ("p", *ARGUMENTS[1:])
-        return by_labels(lambda *v: quantiles(*v, upper, form, error, options), names, values, options["out"])
+        return apply(lambda *v, **given: quantiles(*v, upper, form, error, given), names, values, options)
     if error and options["out"] is not None:
         p, alpha, beta, loc, scale = map(copied, (p, alpha, beta, loc, scale))  # the estimate reads them after the result
     ab, dtype = one_distribution(alpha, beta, (p, loc, scale), options["dtype"])
@@ -303,18 +297,18 @@ def quantiles(p, alpha, beta, loc, scale, upper, form, error, options):
         p = _with_axes(p, alpha, beta)
         tables = (*_origin(t, ab, form), t.info, t.panels[1], t.panels[2])
         x = elementwise(
-            lambda d: kernels.QUANTILE,
+            kernels.QUANTILE,
             ("p", "loc", "scale"),
             (p, loc, scale),
             lambda d: (float(upper),),
-            extras=lambda d: tables,
+            extras=tables,
             cost=100.0,
             **{**options, "dtype": dtype},
         )
         certificate = t.certificate
     else:
         x = elementwise(
-            lambda d: kernels.NEWTON,
+            kernels.NEWTON,
             ("p", *ARGUMENTS[1:]),
             (p, alpha, beta, loc, scale),
             lambda d: (float(upper), float(form)),
