@@ -488,7 +488,9 @@ PEER_CASES = {
 
 def _planned(model, method, axes):
     """Grid and sorted samples of a model on the whole grid."""
-    return engine.plan_pass(model, (), method, engine.Request(axes, tuple(axes[2].tolist()), None, None, "cpu", worker_count(1)))[2:]
+    return engine.plan_pass(model, (), method, engine.Request(axes, tuple(axes[2].tolist()), None, None, "cpu", worker_count(1)))[
+        2:
+    ]
 
 
 def _rows(method, kernel="epanechnikov", weighted=False, dimension=2):
