@@ -488,9 +488,8 @@ PEER_CASES = {
 
 def _planned(model, method, axes):
     """Grid and sorted samples of a model on the whole grid."""
-    return engine.plan_pass(model, (), method, engine.Request(axes, tuple(axes[2].tolist()), None, None, "cpu", worker_count(1)))[
-        2:
-    ]
+    asked = engine.Request(axes, tuple(axes[2].tolist()), None, None, "cpu", worker_count(1))
+    return engine.plan_pass(model, (), method, asked)[2:]
 
 
 def _rows(method, kernel="epanechnikov", weighted=False, dimension=2):

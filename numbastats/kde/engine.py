@@ -258,7 +258,7 @@ class Task:
 
     @property
     def samples(self):
-        """Coordinates, weights, squared scales, first samples of the lines or cells; copied once to a GPU, if they are not there."""
+        """Coordinates, weights, squared scales, first samples of lines or cells; copied once to a GPU, if they are not there."""
         lists = self.lists.u, self.lists.w, self.lists.lam2, self.lists.starts
         return lists if self.device == "cpu" else tuple([gpu.constant(v) if type(v) is np.ndarray else v for v in lists])
 

@@ -10,9 +10,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_out, choice, is_lazy
-from numbastats._core.data import NanPolicy
+from numbastats._core.data import NanPolicy, doubles
 from numbastats._core.errors import names_ours
 from numbastats._core.inputs import deliver
 from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
@@ -574,7 +573,7 @@ def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = Non
     >>> ns.kde.hdr_levels(f, [0.5, 0.9]).round(2)  # the normal density at 0.6745 and 1.6449
     array([0.32, 0.1 ])
     """
-    f, p = real64(unmasked(density)), real64(unmasked(probs))
+    f, p = doubles(density, "density"), doubles(probs, "probs")
     if not (np.isfinite(f).all() and (f >= 0).all() and (f > 0).any()):
         raise ValueError(
             "density must be finite, >= 0 and positive somewhere; drop NaN, and pass densities rather than logarithms"
@@ -586,7 +585,7 @@ def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = Non
         raise ValueError("cell= is for a grid and weights= for samples; pass one of the two")
     if cell is not None and not 0 < cell < math.inf:
         raise ValueError(f"cell={cell!r}; the volume of a cell must be finite and > 0")
-    w = real64(unmasked(weights)) if weights is not None else f
+    w = doubles(weights, "weights") if weights is not None else f
     if w.size != 1 and w.shape != f.shape:
         raise ValueError(f"weights have shape {w.shape}, the density {f.shape}; pass one weight per sample")
     if not (np.isfinite(w).all() and (w >= 0).all() and (w > 0).any()):
