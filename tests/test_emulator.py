@@ -34,6 +34,7 @@ def test_faults_are_seen():
     assert found["two barriers"][1] == 1
     assert found["beyond"][1] == 1 and "beyond an allocation" in done.stderr
     assert found["never written"][0] is False
+    assert found["reused"] == [1, 0, 0] and "another stream uses them now" in done.stderr
     assert "1025 threads" in found["too many threads"]
 
 
@@ -77,6 +78,17 @@ def test_budget_of_calls_with_device_arrays():
     assert not over
 
 
+REFUSED = {  # before the first kernel
+    "capture": "RuntimeError: a CUDA graph is captured from this stream",
+    "capture of the caller's stream": "RuntimeError: a CUDA graph is captured from this stream",
+    "out of another kind": "TypeError: out is a DeviceNDArray, but the inputs live on the device as cupy arrays",
+    "out on the host": "TypeError: out is a ndarray, but the inputs live on the device as cupy arrays",
+    "out in strides": "ValueError: out is not C-contiguous",
+    "strides of Numba": "TypeError: u is a Numba device array of shape (2, 500)",
+    "another device": "ValueError: device='cpu', but an input or out lives on the GPU",
+}
+
+
 def test_streams_memory_and_arrays_of_cupy():
     done = _run("device_checks.py")
     assert done.returncode == 0, done.stderr
@@ -87,12 +99,21 @@ def test_streams_memory_and_arrays_of_cupy():
     for name, ran in found["given"].items():  # on the caller's stream, which CuPy's waits for, and it for CuPy's
         assert ran == [[found["numba pointer"] if name == "numba" else 0x7000], 0, 2], name
     assert found["host array"] == [0x7000]
+    assert found["reused too early"] == found["reused too early at the end"] == 0 and found["without joining"] == 1
     assert found["bad stream"][0] == "TypeError" and "stream is a str; pass a stream of Numba, CuPy" in found["bad stream"][1]
     assert found["values"][0] == "cupy" and max(found["values"][1:]) < 1e-15
     assert found["negative scale"][0] == "ValueError" and "scale has the negative value -0.8" in found["negative scale"][1]
     assert found["out of memory"][0] == "OutOfDeviceMemory" and "0.007629 MiB were asked for" in found["out of memory"][1]
     launches, same, warned = found["auto"]
     assert launches == 1 and same and len(warned) == 1 and "goes on on the CPU" in warned[0]
+    same, warned = found["auto batch"]
+    assert same and len(warned) == 1 and "goes on on the CPU" in warned[0]
+    for name, words in REFUSED.items():
+        kind, message, before_a_launch = found["refused"][name]
+        assert before_a_launch and f"{kind}: {message}".startswith(words), name
+    assert found["refused"].keys() == REFUSED.keys()
+    assert found["mixed"] == found["strides of CuPy"] == ["cupy", 0.0]
+    assert found["batch without memory"][0] == "OutOfDeviceMemory"
     *apart, made = found["products"]
     assert made == 4 and max(apart) < 1e-10
     for name, (equal, copied) in found["fits"].items():

@@ -77,6 +77,7 @@ CORE_FILES = {
     "estimator.py",
     "groups.py",
     "information.py",
+    "inputs.py",
     "items.py",
     "kernel.py",
     "launch.py",

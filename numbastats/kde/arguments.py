@@ -175,19 +175,20 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
     """Validate and fix the kernel matrix; the other keywords are `MatrixOptions`."""
     options = MatrixOptions(**matrix)
     form = options.form
-    rows_alike(samples, weights, ("samples", "weights"))
+    if weights is not None:
+        rows_alike(samples, weights, ("samples", "weights"))
     x, own, kind = as_samples(samples)
     kernel = kernel_of(options.kernel)
     choice("bw_convention", options.bw_convention, CONVENTIONS)
     check_policy(nan_policy)
     choice("form", form, get_args(Form))
     n, d = x.shape
-    if form != "product":
+    if form != "product" and d > kernel.most_dimensions:
         try:
             rules.roughness(kernel, d)
         except ValueError as error:
             raise ValueError(f"{error}{transposed(n, d)}") from None
-    product, workers = form == "product" and d > 1, threads_beside(workers)
+    product, workers = form == "product" and d > 1, worker_count(threads_beside(workers))
     if n == 0:
         raise ValueError("there are no samples; pass at least one")
     if kernel.on_line and d > 1 and not product:
@@ -197,8 +198,8 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
         raise ValueError(f"tail={tail!r}: the mass cut from the Gaussian must lie in [0, 0.5)")
     if tail == 0 and kernel.tailed and not kernel.normal:
         raise ValueError(f"tail=0 is for kernel='gaussian'; pass a tail such as 1e-10 for {kernel!r}")
-    given = check_weights(weights, n, d)
-    w = rules.near_one(given)
+    given = None if weights is None else check_weights(weights, n, d)
+    w = None if given is None else rules.near_one(given)
     m = moments(x, w, workers)
     dropped, keep = 0, None
     if (m["bad"] or m["bad_weights"]) and nan_policy == "omit":

@@ -14,7 +14,7 @@ from numbastats._core.checks import doubt_per_cent
 from numbastats._core.errors import names_ours
 from numbastats._core.launch import choose_device
 from numbastats._core.options import hands_on
-from numbastats.kde.arguments import Axes, ConditionalOptions, as_samples, make_model, parse_axes
+from numbastats.kde.arguments import Axes, ConditionalOptions, as_samples, check_method, make_model, parse_axes
 from numbastats.kde.engine import Estimate, allocate, estimate
 from numbastats.kde.functions import grid, hdr_levels
 from numbastats.kde.model import Model
@@ -220,7 +220,8 @@ def conditional(
         raise ValueError("the axis of y has one position; a density of y given x needs at least two")
     exhaustive = m.whole
     shape = tuple(int(v) for v in length)
-    f = joint.grid(parsed, "ep" if exhaustive else "auto", device=device, out=allocate(shape, np.dtype(float)))
+    method = check_method(m, "ep" if exhaustive else "auto", None, joint.boundary)
+    f = joint.grid(parsed, method, device=device, out=allocate(shape, np.dtype(float)))
     positions = joint.positions(parsed)
     where = np.stack([v.reshape(-1) for v in np.meshgrid(*positions[:-1], indexing="ij")], -1)
     how = {"method": "ep" if exhaustive else "cells", "device": device}

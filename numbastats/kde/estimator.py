@@ -28,6 +28,7 @@ from numbastats.kde.arguments import (
     GridMethod,
     PointMethod,
     Rule,
+    check_method,
     check_weights,
     make_model,
     parse_axes,
@@ -530,7 +531,8 @@ class KDE(Estimator):
         d = self._fitted().model.d
         shape, low, high = self._quadrature(shape)
         axes = parse_axes([(lo, hi, shape) for lo, hi in zip(low, high, strict=True)], d)
-        f = self._fitted().grid(axes, "auto", out=np.empty((shape,) * d))
+        e = self._fitted()
+        f = e.grid(axes, check_method(e.model, "auto", None, e.boundary), out=np.empty((shape,) * d))
         for a in range(d):
             f = np.moveaxis(f, a, 0)
             sums = np.zeros_like(f)
@@ -586,7 +588,7 @@ class KDE(Estimator):
             return 0.0
         axes = parse_axes([(p, q, shape) for p, q in zip(lo, hi, strict=True)], m.d)
         self.quadrature_error_ = math.nan if e.corrected else trapezoid_error(m, axes[1])
-        f = e.grid(axes, "auto", out=np.empty((shape,) * m.d))
+        f = e.grid(axes, check_method(m, "auto", None, e.boundary), out=np.empty((shape,) * m.d))
         for step in axes[1]:
             f = np.trapezoid(f, dx=step, axis=0)
         return float(f)

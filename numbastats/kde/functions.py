@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_out, choice, is_lazy
 from numbastats._core.data import NanPolicy
-from numbastats._core.elementwise import deliver
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import deliver
 from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
 from numbastats._core.launch import choose_device
 from numbastats._core.options import Device, hands_on
@@ -281,16 +281,15 @@ def _grid_of_blocks(samples, axes, weights, options):
 def grid_of(e, axes, method, derivative, out, device, like, progress=False):
     """The body of `grid` for an estimate that exists."""
     axes = parse_axes(axes, e.model.d, len(e.model.x))
-    check_method(e.model, method, derivative, e.boundary)
-    shape = tuple(int(m) for m in axes[2])
-    kind = e.model.kind
+    method = check_method(e.model, method, derivative, e.boundary)
+    shape, kind, apart, result = tuple(axes[2].tolist()), e.model.kind, False, None
     where = choose_device(device, on_device=kind is not None)
-    host = torch_to_numpy(out, "out") if kind is None else None
-    if host is not None:
+    if out is not None and kind is None:
+        host, inputs = torch_to_numpy(out, "out"), (e.model.x, e.model.weights, e.model.scale)
         check_out(host, shape, e.model.dtype)
-    inputs = (e.model.x, e.model.weights, e.model.scale)
-    apart = host is not None and not any(v is not None and np.may_share_memory(v, host) for v in inputs)
-    result = host if apart else allocate(shape, e.model.dtype)  # samples and weights are read until the end
+        apart = host is not None and not any(v is not None and np.may_share_memory(v, host) for v in inputs)
+        result = host if apart else None
+    result = allocate(shape, e.model.dtype) if result is None else result  # samples and weights are read until the end
     if e.executor is not None:
         result[...] = grid_by(e, axes, method, derivative, where, progress)
     else:
@@ -442,7 +441,7 @@ def grid_slabs(
     method, derivative, device = options.pop("method", "auto"), options.pop("derivative", None), options.pop("device", None)
     e = estimate(samples, options.pop("weights", None), options)
     parsed = parse_axes(axes, e.model.d, len(e.model.x))
-    check_method(e.model, method, derivative, e.boundary, in_slabs=True)
+    method = check_method(e.model, method, derivative, e.boundary, in_slabs=True)
     shape = tuple(int(m) for m in parsed[2])
     if slab_rows is None:
         slab_rows = max(1, (64 << 20) // (8 * math.prod(shape[1:])))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from numbastats.mixture import kernels
@@ -41,6 +43,8 @@ def _entropy(p, r):
             else:
                 P = np.empty((3, K))
                 kernels.on_host.set_coefficients(P, np.ascontiguousarray(r.par[d]), p.family.base, float(p.family.shape), c)
-                kernels.SCORES.serial(x + c, c, p.family.base, P, out, resp, np.empty((0, x.size)))
+                numbers = -math.inf, 1.0, c, 0.0, 0.0, 0.0, 0.0
+                values = x + c, *[np.empty(0)] * 2, kernels.Support(1, 0), p.family.base, numbers
+                kernels.SCORES.serial(*values, P, out, resp, np.empty((0, x.size)))
             total[d] = -np.dot(np.sum(resp * np.log(np.maximum(resp, 1e-300)), axis=0), w)
     return total
