@@ -216,12 +216,12 @@ def fit_k(p, K, options, given=None, keep_starts=False, drawn=True, floor=None, 
         climb(p, info, owner, settings, new, options)
         slots = new if slots is None else Slots(*map(here, slots)).beside(Slots(*map(here, new)))
         args = [info, rules, terms, usable, slots, empty((D, slots.start.shape[1], 2), np.float64), choice, fit, D2, order]
-        run(k.CHOOSE[family.code], args, D, options, (), threads=1, cost=2e3)
+        run(k.known(k.CHOOSE, family.code), args, D, options, (), threads=1, cost=2e3)
         found = choice if cpu else here(choice)
         if found["going"].any():  # where Newton's method fails
             each = np.repeat(np.arange(D), slots.start.shape[1])
             advance(family, (p.sets, info, each, settings, slots.climbs, slots.pars, slots.hess), options, 1e5, accelerated=True)
-            run(k.CHOOSE[family.code], args, D, options, (), threads=1, cost=2e3)
+            run(k.known(k.CHOOSE, family.code), args, D, options, (), threads=1, cost=2e3)
             found = here(choice)
     result = result_of(found, *((fit, order, D2) if cpu else map(here, (fit, order, D2))))
     if first is not None:
@@ -512,7 +512,7 @@ class Job:
         p = prepare(data, 0, D, ids, family, options, options.method == "newton")
         given = None if starts is None else scaled_starts(starts, p)
         results = self._climb_up(p, given)
-        values_of_criterion = criteria(options.criterion, p, results)
+        values_of_criterion = criteria(options.criterion, p, results, self._entropies(p, results))
         pick = self._picked(results, values_of_criterion, lo)
         out = self._chosen(p, results, pick)
         notes, out["doubtful"] = self._passed(results, values_of_criterion, pick)
@@ -560,6 +560,17 @@ class Job:
             starts, found[K].gap = insertions(p, every, found[K].par, options)
         return [found[K] for K in self.candidates]
 
+    def _entropies(self, p, results):
+        """Sums over the observations of the entropy of the responsibilities, where the criterion has them."""
+        if self.options.criterion != "icl":
+            return None
+        family, out = p.family, [np.empty(p.info.size) for _ in results]
+        for r, entropy in zip(results, out, strict=True):
+            args = [p.sets, p.there, family.base, float(family.shape), np.ascontiguousarray(r.par), entropy]
+            cost = 20.0 * r.par.shape[2] * float(p.lengths.mean() if p.lengths.size else 0.0)
+            run(k.known(k.ENTROPY, family.code), args, entropy.size, self.options, (5,), cost=cost)
+        return out
+
     def _picked(self, results, values, lo):
         """Which number of components each data set gets: as prescribed, or by the criterion among admissible fits."""
         if self.per_set is not None:
@@ -576,8 +587,12 @@ class Job:
         """
         notes, doubtful, several = {}, np.zeros(len(values), bool), self.per_set is None and len(results) > 1
         short = np.stack([r.short for r in results], axis=1)
-        statuses = np.stack([r.status for r in results], axis=1)
-        for d in range(len(values)) if several else np.flatnonzero(short[np.arange(pick.size), pick]).tolist():
+        statuses, every = np.stack([r.status for r in results], axis=1), np.arange(pick.size)
+        wanted = short[every, pick]
+        if several:  # there is something to say, at most, where a fit is better, or none, or the choice not certified
+            other = np.isin(statuses, (Status.COLLAPSED, Status.TOO_FEW)).any(axis=1) | (statuses[every, pick] != Status.OK)
+            wanted = wanted | short.any(axis=1) | other | (values < values[every, pick][:, None]).any(axis=1)
+        for d in np.flatnonzero(wanted).tolist():
             text = SHORT if short[d, pick[d]] else ""
             if several:
                 fits = zip(self.candidates, statuses[d].tolist(), values[d], short[d], strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
@@ -44,9 +45,7 @@ class Result:
 
 def result_of(choice, par, order, hess) -> Result:
     """From what `choose` has found of each data set; `order` is that of the components among the second derivatives."""
-    numbers = {name: np.array(choice[name]) for name in NUMBERS if name != "gap"} | {
-        name: np.array(choice[name]) for name in COUNTS
-    }
+    numbers: dict[str, Any] = {name: np.array(choice[name]) for name in (*NUMBERS, *COUNTS) if name != "gap"}
     hess = reordered(hess, order) if hess.size and par.shape[2] > 1 else hess
     status, keeps = choice["status"].astype(np.int8), choice["keeps"] > 0
     gap, short = np.full(choice.size, np.nan), np.zeros(choice.size, bool)

@@ -34,7 +34,7 @@ class OnHost:
     cuda = property(lambda self: kernels.POINTS.cuda)
 
     def __call__(self, x, alpha, beta, *rest):
-        """The loops of the host one after the other."""
+        """Write the values, to the last argument."""
         found = rest[-1]
         if not isinstance(alpha, np.ndarray) and dist.has_closed_form.py_func(alpha, beta):
             kernels.CLOSED.serial(x, alpha, beta, *rest)

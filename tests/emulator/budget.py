@@ -36,7 +36,7 @@ from numbastats._core import cache  # noqa: E402
 
 cache._warned = True  # of kernels that are not cached
 N = 1000
-WAYS = "there", "host"  # with device="cuda" or the data there
+WAYS = "there", "host"
 
 
 def _calls():
@@ -48,7 +48,7 @@ def _calls():
     few = dict(n_components=2, n_init=2, family="gamma", rng=1)
     probit = dict(warmup=50, draws=4, chains=2, rng=1)
     yield from ((name, call.run, call.data(np.random.default_rng(7), call.sizes[gpu_calls.TINY])) for name, call in LARGE)
-    yield from ((name, lambda x, device, f=f: f(x), U) for name, f in _elementwise())
+    yield from ((name, f, U) for name, f in _elementwise())
     yield "mixture.fit gamma", lambda x, device: ns.mixture.fit(x, device="cuda", **few), U
     yield "mixture.fit_many gamma", lambda x, device: ns.mixture.fit_many(x, device="cuda", **few), sets
     yield "mixture.partial_stats", lambda x, device: ns.mixture.partial_stats(x, **MIXED), U
@@ -66,18 +66,20 @@ EIGHT = "pdf logpdf cdf sf logcdf logsf ppf isf".split()
 
 
 def _elementwise():
-    """Names and functions of one array; `config` says where."""
+    """Names and functions of one array."""
     D, table = ns.distributions, ns.quantile.QuantileTable(logpdf=lambda v: -0.5 * v * v)
     yield from ((f"quantile.{f}", getattr(ns.quantile, f)) for f in ("ndtri", "antithetic", "norm_from_exponential"))
     yield from ((f"quantile.QuantileTable.{f}", getattr(table, f)) for f in ("ppf", "isf"))
-    yield "quantile.recycle", lambda x: ns.quantile.recycle(x, "normal", D.student_t(4.5))
-    yield from ((f"stable.{f}", lambda x, f=f: getattr(ns.stable, f)(x, 1.7, -0.2)) for f in (*EIGHT, "pdf_cdf"))
-    for f in ("pdf", "logpdf", "cdf", "sf", "ppf", "isf", "responsibilities"):
-        yield f"mixture.{f}", lambda x, f=f: getattr(ns.mixture, f)(x, **MIXED)
+    yield "quantile.recycle", lambda x, **to: ns.quantile.recycle(x, "normal", D.student_t(4.5), **to)
+    yield from ((f"stable.{f}", lambda x, f=f, **to: getattr(ns.stable, f)(x, 1.7, -0.2, **to)) for f in (*EIGHT, "pdf_cdf"))
+    for f in ("pdf", "logpdf", "responsibilities"):
+        yield f"mixture.{f}", lambda x, f=f, **to: getattr(ns.mixture, f)(x, **MIXED, **to)
+    for f in ("cdf", "sf", "ppf", "isf"):  # where the values are
+        yield f"mixture.{f}", lambda x, device, f=f: getattr(ns.mixture, f)(x, **MIXED)
     yield from ((f"bayes.{f}", getattr(ns.bayes, f)) for f in ("log_ndtr", "inv_mills", "log_exe1"))
-    yield "bayes.truncnorm_rvs", lambda x: ns.bayes.truncnorm_rvs(x, rng=1)
-    for made in (D.Gamma(2.5), D.NIG(1.0, 0.3, 1.0)):
-        yield from ((f"{type(made).__name__}.{f}", getattr(made, f)) for f in (*EIGHT, "expected_shortfall"))
+    yield "bayes.truncnorm_rvs", lambda x, **to: ns.bayes.truncnorm_rvs(x, rng=1, **to)
+    for made, functions in (D.Gamma(2.5), EIGHT), (D.NIG(1.0, 0.3, 1.0), "pdf logpdf cdf sf ppf isf".split()):
+        yield from ((f"{type(made).__name__}.{f}", getattr(made, f)) for f in functions)
     yield from ((f"Poisson.{f}", getattr(D.Poisson(3.0), f)) for f in ("pmf", "logsf", "ppf"))
     for name, made in (
         ("truncate", D.truncate(D.Normal(), lb=0.0)),
@@ -90,7 +92,7 @@ def _elementwise():
         draw = getattr(ns.random, name)
         if name[0].islower() and name != "key":
             before, after = BESIDE.get(name, ((), ()))
-            yield f"random.{name}", lambda x, f=draw, a=before, b=after: f(*a, x, *b, rng=1)
+            yield f"random.{name}", lambda x, f=draw, a=before, b=after, **to: f(*a, x, *b, rng=1, **to)
 
 
 BESIDE = {  # parameters of draws before and after the one that is an array
@@ -129,7 +131,7 @@ def main():
             found = []
             for _ in range(2):
                 try:
-                    with warnings.catch_warnings(), ns.config.using(device="cuda"):
+                    with warnings.catch_warnings():
                         warnings.simplefilter("ignore")  # of chains that are short
                         result = call(x, device="cuda")
                 except Exception as error:

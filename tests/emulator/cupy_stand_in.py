@@ -154,7 +154,7 @@ def install(driver):
         def __bool__(self):
             return bool(self.get())
 
-    for name in "mul rmul add radd rsub or lt le gt ne".split():
+    for name in "mul rmul add radd rsub truediv or lt le gt ne".split():
         setattr(ndarray, f"__{name}__", lambda self, other, f=f"__{name}__": result(getattr(self.values, f)(_values(other))))
 
     def zeros(shape, dtype=np.float64, order="C"):

@@ -14,12 +14,13 @@ from numbastats.mixture.kernels import insertion, on_host
 from numbastats.mixture.kernels.choice import CHOOSE, FEW, PICK, Rules
 from numbastats.mixture.kernels.climb import ACCELERATE, CLIMB
 from numbastats.mixture.kernels.draws import DRAWS
+from numbastats.mixture.kernels.entropy import ENTROPY
 from numbastats.mixture.kernels.insertion import INSERTION, LATENT_LOGS
 from numbastats.mixture.kernels.latent import LATENT_CLIMBS, LATENT_SCORES, OWN
 from numbastats.mixture.kernels.passes import SUMS, known
 from numbastats.mixture.kernels.prepare import PREPARE
 from numbastats.mixture.kernels.rounds import ADVANCE, ADVANCE_ANY, LATENT_ADVANCE, LATENT_PASSES, PASSES, latent_sums
-from numbastats.mixture.kernels.scores import DENSITY, LABELS, SCORES, Support
+from numbastats.mixture.kernels.scores import DENSITY, LABELS, SCORES
 from numbastats.mixture.kernels.starts import STARTS
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "CLIMB",
     "DENSITY",
     "DRAWS",
+    "ENTROPY",
     "FEW",
     "INSERTION",
     "LABELS",
@@ -46,7 +48,6 @@ __all__ = [
     "Rules",
     "STARTS",
     "SUMS",
-    "Support",
     "insertion",
     "known",
     "latent_sums",

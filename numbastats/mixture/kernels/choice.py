@@ -413,8 +413,6 @@ def _of_latent(name, formulas):
     return _choosing(f"_{name}", bind(latent_share, _component_numbers=numbers, _density=formulas["density"]))
 
 
-_PLAIN = _choosing("", plain_share)
-CHOOSE = dict.fromkeys(range(fam.GEOMETRIC + 1), _PLAIN) | {
-    code: _of_latent(name, formulas) for code, (name, _rows, formulas) in FORMULAS.items()
-}
-"""By the code of the family."""
+CHOOSE = {0: _choosing("", plain_share)}
+CHOOSE |= {code: _of_latent(name, formulas) for code, (name, _rows, formulas) in FORMULAS.items()}
+"""By the codes of families with a latent variable; 0 is for the others."""

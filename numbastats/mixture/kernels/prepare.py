@@ -188,7 +188,7 @@ def prepare_cpu(y, power, m, family, unit, sets, cells, q, info):
 
 
 @_function
-def _sum(value, room):
+def lanes_total(value, room):
     """The sum of the values of all lanes, for all of them."""
     lane, half = cuda.threadIdx.x, LANES // 2
     cuda.syncthreads()
@@ -249,14 +249,14 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
         total += w[i] * (y[i] * power)
         least = min(least, w[i])
         distinct += 1.0 if i == 0 or y[i] != y[i - 1] else 0.0
-    mass, total, distinct = _sum(mass, room), _sum(total, room), _sum(distinct, room)
+    mass, total, distinct = lanes_total(mass, room), lanes_total(total, room), lanes_total(distinct, room)
     mean, shift, scale = total / mass, 0.0, 1.0
     if family == fam.GAUSSIAN:
         shift, total = mean, 0.0
         for i in range(lane, last, LANES):
             e = y[i] * power - mean
             total += w[i] * (e * e)
-        scale = math.sqrt(_sum(total, room) / mass)
+        scale = math.sqrt(lanes_total(total, room) / mass)
         if not scale > 0.0:
             scale = 1.0
     elif family <= fam.FIXED_GAMMA:
@@ -270,7 +270,7 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
             gap = min(gap, _gap(family, (y[i - 1] * power - shift) * inverse, v))
         if family != fam.GAUSSIAN and family < fam.POISSON:
             logs += w[i] * log(v)
-    c, logs = _sum(total, room) / mass, _sum(logs, room)
+    c, logs = lanes_total(total, room) / mass, lanes_total(logs, room)
     gap, least = _least(gap, room), _least(least, room)
     low, high = _quantile(t1, w, 0.25 * mass, room), _quantile(t1, w, 0.75 * mass, room)
     cuda.syncthreads()
@@ -282,7 +282,7 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
         s1 += w[i] * e
         s2 += w[i] * t2[i]
         spread += w[i] * e * e
-    s1, s2, spread = _sum(s1, room), _sum(s2, room), _sum(spread, room)
+    s1, s2, spread = lanes_total(s1, room), lanes_total(s2, room), lanes_total(spread, room)
     if lane == 0:
         info.mass, info.scale, info.shift, info.distinct, info.count = mass, scale, shift, np.int64(distinct), n
         _conclude(family, c, s1, s2, logs, spread, low, high, gap * least, info)
@@ -323,13 +323,13 @@ def _leans_together(y, w, power, room):
         other = w[j] if j > i else 0.0
         mass += w[i] + other
         total += w[i] * y[i] + other * y[j]
-    mass, total = _sum(mass, room), _sum(total, room)
+    mass, total = lanes_total(mass, room), lanes_total(total, room)
     mean = power * (total / mass)
     for i in range(lane, pairs, LANES):
         j = n - 1 - i
         e, f = y[i] * power - mean, y[j] * power - mean
         third += w[i] * (e * e * e) + (w[j] if j > i else 0.0) * (f * f * f)
-    return _sum(third, room) < 0.0
+    return lanes_total(third, room) < 0.0
 
 
 def prepare_cuda(y, power, m, family, unit, sets, cells, q, info):
