@@ -58,7 +58,6 @@ FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in
 FURNISHED = tuple(FIELD_WORDS)
 CORE_FILES = {
     "__init__.py",
-    "algebra.py",
     "archive.py",
     "blas.py",
     "broadcast.py",
