@@ -59,6 +59,7 @@ SPILL_BUDGET = {
 # kernels that may have a stack frame, as patterns, and why: memory of so many bytes for each thread that a GPU can hold
 FRAMES = {
     "bayes.scales_regularised": "the reduction of an angle, of the compiler's library",
+    "bayes.rotation": "the reduction of an angle, of the compiler's library",
     "distributions.*fit*": "derivatives and matrices of up to six parameters, of a thread for each series",
     "distributions.skew_t_score": "what is spilled",
     "kde.*_other": "two buffers of 64 pairs",
