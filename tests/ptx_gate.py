@@ -64,6 +64,8 @@ FRAMES = {
     "kde.*_other": "two buffers of 64 pairs",
     "kde.*_power": "two buffers of 64 pairs",
     "mixture.*_any": "sums for any number of components",
+    "mixture.choose*": "coefficients of any number of components, of a thread for each data set",
+    "mixture.entropy*": "a term for each of any number of components",
     "mixture.pass_4": "what is spilled",
     "mixture.starts": "cuts and centres for any number of components",
     "stable.*": "the reduction of an angle, of the compiler's library",

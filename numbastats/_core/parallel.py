@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import os
 import threading
 import time
@@ -30,6 +31,7 @@ __all__ = [
     "threads_beside",
     "threading_layer",
     "worker_count",
+    "workers_of",
 ]
 
 _forked = False  # this process is the child of one that had already started its thread pool
@@ -108,19 +110,26 @@ def shares(items, most=64, size=50):
 
 
 class Threads(int):
-    """A number of threads as `worker_count` gives it, which `launch` does not check again at each pass of a fit."""
+    """A number of threads as `worker_count` gives it, which is not checked again at each pass of a fit."""
+
+
+def workers_of(workers):
+    """An executor as it is, anything else by `worker_count`."""
+    return workers if is_executor(workers) else worker_count(workers)
 
 
 def worker_count(workers) -> Threads:
     """Resolve ``workers=`` (None, a positive int, -1) to a number of threads this process can use."""
+    if type(workers) is Threads:
+        return workers
     if workers is None:
         workers = config.get("workers")
-    if is_executor(workers):
+    if type(workers) is not int and is_executor(workers):
         raise ValueError(
             f"workers={workers!r} is an executor, but this call runs in threads: use None, a positive integer or -1. Executors "
             "are taken by elementwise functions, draws, fit_many, kde.grid, KDE, goodness and the chains of bayes (docs/scale.md)"
         )
-    if not is_integer(workers) or (workers < 1 and workers != -1):
+    if not (type(workers) is int or is_integer(workers)) or (workers < 1 and workers != -1):
         raise ValueError(
             f"workers={workers!r} is not understood; use None, a positive integer, -1 for all cores, "
             "or what calls functions elsewhere: an Executor, a dask Client, joblib.Parallel, a pool"
@@ -140,6 +149,7 @@ def check_workers(workers):
         worker_count(workers)
 
 
+@functools.cache
 def threading_layer() -> str:
     """Name of the threading layer; starts it if need be."""
     if not _pool_started():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import signal
 import threading
+
+import numpy as np
 
 from numbastats._core.parallel import worker_count
 
@@ -28,13 +31,19 @@ def in_slabs(run, n, cost, workers=None, unit=1):
     run : callable
         Where the serial and the parallel twin of a kernel differ in the last bits, it chooses between them by all n items.
     n : int
-    cost : float
-        Nanoseconds of one item on one core, at most; 0 for a single slab.
+    cost : float or (n,) array
+        Nanoseconds of one item on one core, at most; 0 for a single slab. An array of them cuts by their sums.
     workers : int, optional
     unit : int
         Slabs are multiples of it, and of the number of threads if that is larger.
     """
     threads = worker_count(workers)
+    if isinstance(cost, np.ndarray):
+        filled = (np.cumsum(cost) - cost) // (SLAB_WORK * threads)
+        ends = [0, *(np.flatnonzero(np.diff(filled)) + 1).tolist(), n]
+        for first, last in itertools.pairwise(ends):
+            run(first, last)
+        return
     unit = max(unit, threads)
     step = max(unit, int(SLAB_WORK * threads / cost) // unit * unit) if cost else max(1, n)
     for first, last in cuts(n, step):

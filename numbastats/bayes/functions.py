@@ -17,7 +17,7 @@ __all__ = ["inv_mills", "log_exe1", "log_ndtr", "truncnorm_rvs"]
 
 
 def _evaluate(name, x, cost, options):
-    return elementwise(lambda dtype: k.ELEMENTWISE[name], ("x",), (x,), cost=cost, **options)
+    return elementwise(k.ELEMENTWISE[name], ("x",), (x,), cost=cost, **options)
 
 
 @overload

@@ -21,7 +21,7 @@ def _apply(function, x, workers=None):
     """A function of a record on a host array."""
     if callable(function):  # else it is a kernel
         return function(x)
-    return elementwise(lambda dtype: function, ("x",), (x,), device="cpu", workers=workers, cost=3.0)
+    return elementwise(function, ("x",), (x,), device="cpu", workers=workers, cost=3.0)
 
 
 def predictors(draws, X, number=None, offset=None):

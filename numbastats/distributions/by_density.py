@@ -153,7 +153,7 @@ class ByFormulas(ByDensity):
         kernel = cls._kernels.one["logpdf"]
 
         def logpdf(x):
-            return elementwise(lambda d: kernel, ("x",), (x,), extras=lambda d: (given,), device="cpu", workers=1)
+            return elementwise(kernel, ("x",), (x,), extras=(given,), device="cpu", workers=1)
 
         ends = unit * low, unit * high
         anchor = next((end for end in ends if math.isfinite(end)), 0.0)

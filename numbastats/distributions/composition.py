@@ -18,8 +18,8 @@ import numbastats.random as random
 from numbastats._core.broadcast import as_host, real64
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
 from numbastats._core.device import Device as Streams
-from numbastats._core.elementwise import as_double, deliver, in_float32, total_of
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import as_double, deliver, in_float32, total_of
 from numbastats._core.kinds import NUMPY, aligned, device_kind, has_labels, kind_of, numpy_dtype, to_host
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.kernels import maps

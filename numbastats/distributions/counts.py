@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.checks import choice
-from numbastats._core.launch import run_loop
 from numbastats._core.options import ArrayOptions, hands_on
 from numbastats.distributions import tables
 from numbastats.distributions.kernels.beyond import COUNTS
@@ -133,11 +132,8 @@ class Counts(Distribution):
         if name not in ("ppf", "isf"):
             return super()._at(name, x)
         sign, steps = (1.0, self._steps[0]) if name == "ppf" else (-1.0, self._steps[1])
-
-        def look_up(u, out, workers):
-            run_loop(COUNTS, u.size, workers, u, sign, steps, out)
-
-        return tables.completed(look_up, x, 0.0, functools.partial(self._points_on_host, name), workers)
+        rest = functools.partial(self._points_on_host, name)
+        return tables.completed(lambda u, out: COUNTS(u, sign, steps, out), x, 0.0, rest, workers)
 
     def _scores_by_kernel(self, x, device, workers, stream):
         return super()._scores_by_kernel(x, device, workers, stream)[: len(self.names)]

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import refuse_mask
-from numbastats._core.elementwise import any_lazy, by_labels, in_blocks
 from numbastats._core.errors import no_argument
+from numbastats._core.inputs import any_lazy, apply
 from numbastats._core.kinds import device_kind, first_array, has_labels, in_kind_of, to_host
 from numbastats._core.options import Device
 from numbastats.distributions.families.hyperbolic import NIG, GeneralizedHyperbolic, Hyperbolic, VarianceGamma
@@ -68,7 +68,7 @@ def _of_parameters(name, words):
     def method(self, *params, **named):
         values = self._bound(params, named)
         if any(map(has_labels, values)):
-            return by_labels(lambda *plain: method(self, *plain), self.names, values)
+            return apply(functools.partial(method, self), self.names, values, {})
         return getattr(self._distribution(values), name)()
 
     method.__name__, method.__doc__ = name, _OF_PARAMETERS.format(words, f"Distribution.{name}")
@@ -126,14 +126,8 @@ class Family:
     def _evaluated(self, name, x, params, options):
         if _are_numbers(params):
             return getattr(_of_numbers(self, params), name)(x, **options)
-        if any_lazy((x, *params)):
-            work = functools.partial(_block, self, name, options["device"])
-            return in_blocks(work, ("x", *self.names), (x, *params), options)
-        if any(map(has_labels, (x, *params))):
-            values = (x, *params)
-            return by_labels(
-                lambda x, *plain: self._evaluated(name, x, plain, options), ("x", *self.names), values, options["out"]
-            )
+        if any_lazy((x, *params)) or any(map(has_labels, (x, *params))):
+            return apply(getattr(self, name), ("x", *self.names), (x, *params), options)
         dtype = arguments.float_type((x, *params), options["dtype"])
         like = first_array((x, *params))
         if like is not None and not (type(x) is type(like) and device_kind(x) == device_kind(like)):
@@ -218,11 +212,6 @@ def _are_numbers(values):
 def _of_numbers(family, values):
     """The distribution of plain numbers."""
     return family._distribution(values)
-
-
-def _block(family, name, device, *values, dtype, workers):
-    """A function of one block; a module's function, so that processes can be sent it."""
-    return getattr(family, name)(*values, dtype=dtype, device=device, workers=workers)
 
 
 student_t = Family(StudentT, "student_t", "nu", base="normal")

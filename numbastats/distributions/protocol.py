@@ -17,8 +17,9 @@ import numbastats.random as random
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype, size_to_shape
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, choice, doubt_per_cent, refuse_mask
 from numbastats._core.device import Device as Streams
-from numbastats._core.elementwise import any_lazy, as_double, by_labels, deliver, elementwise, in_blocks, in_float32
+from numbastats._core.elementwise import elementwise
 from numbastats._core.errors import METHODS, names_ours
+from numbastats._core.inputs import PLAIN, any_lazy, apply, as_double, deliver, in_float32
 from numbastats._core.kinds import (
     LABELLED,
     NUMPY,
@@ -33,9 +34,10 @@ from numbastats._core.kinds import (
 )
 from numbastats._core.launch import choose_device
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
-from numbastats._core.parallel import check_workers
+from numbastats._core.parallel import check_workers, in_threads, threads_beside, worker_count
 from numbastats._core.refusals import Admitted
 from numbastats._core.results import Table
+from numbastats._core.slabs import SLAB, cuts
 from numbastats.distributions import tables
 from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
 from numbastats.distributions.contains import Contains
@@ -265,12 +267,12 @@ class Distribution:
         order = self._labels if hasattr(self._labels, "dims") else None
         if self._labels is not None:  # `mean()` has them, for the advice
             aligned((self._labels, x), ("mean()", next(iter(inspect.signature(getattr(self, name)).parameters))))
-        found = by_labels(
-            lambda points, *_: getattr(self._bare(), name)(points, *args, **options),
+        found = apply(
+            lambda points, *_, **options: getattr(self._bare(), name)(points, *args, **options),
             ("x",) if self._labels is None else ("x", "parameters"),
             (x,) if self._labels is None else (x, self._labels),
-            options.get("out"),
-            order,
+            options,
+            order=order,
         )
         if order is None or not hasattr(x, "dims"):
             return found
@@ -325,14 +327,13 @@ class Distribution:
         options = {**DEFAULTS, **options}
         if options.get("method") == "auto":
             del options["method"]
-        lazy = any_lazy((x,))
+        lazy = not isinstance(x, PLAIN) and any_lazy((x,))
         if self._labels is not None and not lazy:
             return self._by_labels(name, x, **options)
         if self._takes_blocks or not lazy:
             return self._evaluate(name, x, options)
         self._refuse_batch_of_blocks()
-        given = {key: value for key, value in options.items() if key not in ("out", "dtype", "workers", "stream")}
-        return in_blocks(functools.partial(_block, self, name, given), ("x",), (x,), options)
+        return apply(getattr(self, name), ("x",), (x,), options)
 
     def _refuse_batch_of_blocks(self):
         if self.batch_shape:
@@ -401,9 +402,8 @@ class Distribution:
         options = dict(double=True, cost=kernels.cost[name], out=out, dtype=dtype, device=device, workers=workers, stream=stream)
         if self.batch_shape:
             kernel, names = kernels.many[name], ("x", "loc", "scale", *shapes)
-            return elementwise(lambda d: kernel, names, (x, *parameters), **options)
-        kernel = kernels.one[name]
-        return elementwise(lambda d: kernel, ("x",), (x,), extras=lambda d: (parameters,), **options)
+            return elementwise(kernel, names, (x, *parameters), **options)
+        return elementwise(kernels.one[name], ("x",), (x,), extras=(parameters,), **options)
 
     def _at(self, name, x, workers=None):
         """One function at float64 points of the result's shape, a new array: quantiles by a table, and by kernels beyond it."""
@@ -585,8 +585,7 @@ class Distribution:
     def _score_of_blocks(self, x, options):
         """The score at an array of dask: arrays that share the work when they are computed together."""
         self._refuse_batch_of_blocks()
-        given = {key: value for key, value in options.items() if key not in ("out", "dtype", "workers", "stream")}
-        found = in_blocks(functools.partial(_score_block, self, given), ("x",), (x,), options, last=len(self.names))
+        found = apply(self.score, ("x",), (x,), options, last=len(self.names))
         return tuple(LABELLED.relabelled(found[..., i], x) for i in range(len(self.names)))
 
     def _scores_by_kernel(self, x, device, workers, stream):
@@ -595,8 +594,7 @@ class Distribution:
         values = (as_double(x, stream), self.loc, self.scale, *shapes, 0.0, 0.0)[:5]
         where = dict(device=device, workers=workers, stream=stream)
         names = ("x", "loc", "scale", "the first shape", "the second shape")
-        kernel = self._kernels.score
-        found = elementwise(lambda d: kernel, names, values, outputs=4, cost=60.0, dtype=FLOAT64, **where)
+        found = elementwise(self._kernels.score, names, values, outputs=4, cost=60.0, dtype=FLOAT64, **where)
         return *found[: len(shapes)], found[2], found[3]
 
     def _scores_on_host(self, x, device, workers, stream):
@@ -674,9 +672,20 @@ class Distribution:
     def _located(self, z, options):
         """Draws of standard form with the location and scale."""
         if isinstance(z, float | np.ndarray | np.floating):  # a map takes longer than the draws, where these are few
-            with np.errstate(all="ignore"):
-                return np.asarray(self.loc + self.scale * np.asarray(z, np.float64), np.asarray(z).dtype)
+            if not self.batch_shape and self.loc == 0.0 and self.scale == 1.0:
+                return z
+            if np.size(z) <= SLAB or self.batch_shape:
+                with np.errstate(all="ignore"):
+                    return np.asarray(self.loc + self.scale * np.asarray(z, np.float64), np.asarray(z).dtype)
+            flat, threads = z.reshape(-1), worker_count(threads_beside(options["workers"]))
+            in_threads(self._place, [(flat[lo:hi],) for lo, hi in cuts(flat.size, SLAB)], threads)
+            return z
         return self._mapped(LOCATED, z, options, self.loc, self.scale)
+
+    def _place(self, z):
+        """Put the location and scale to some of the draws, in their place."""
+        with np.errstate(all="ignore"):
+            z[...] = self.loc + self.scale * np.asarray(z, np.float64)
 
     def mean(self) -> Any:
         """Mean; NaN where there is none."""
@@ -1212,16 +1221,6 @@ def scipy_family(cls):
     return type(f"numbastats_{cls.__name__}", (base,), methods)(name=cls.family, shapes=", ".join(shapes) or None)
 
 
-def _score_block(distribution, options, x, *, dtype, workers):
-    """The score of one block, on a last axis."""
-    return np.stack(distribution.score(x, dtype=dtype, workers=workers, **options), axis=-1)
-
-
 def _only(options, *names):
     """Those of the options."""
     return {name: options[name] for name in names}
-
-
-def _block(distribution, name, options, x, *, dtype, workers):
-    """A function of one block; a module's function, so that processes can be sent it."""
-    return getattr(distribution, name)(x, dtype=dtype, workers=workers, **options)

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbastats._core.broadcast import lent
-from numbastats._core.elementwise import any_lazy, deliver, elementwise
+from numbastats._core.elementwise import elementwise
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import any_lazy, deliver
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
-from numbastats._core.launch import choose_device, launch, run_loop
+from numbastats._core.launch import choose_device
 from numbastats._core.options import ArrayOptions, Device, hands_on
-from numbastats._core.parallel import check_workers, threads_beside, worker_count
+from numbastats._core.parallel import check_workers, in_threads, threads_beside, worker_count
 from numbastats._core.slabs import cuts
 from numbastats.distributions import kernels
 from numbastats.distributions.kernels.beyond import BEYOND
 from numbastats.quantile import QuantileTable, arguments, ndtri, panels
-from numbastats.scalar.loops import CHUNK
 from numbastats.scalar.tables import SIDE_COLUMNS
 
 __all__ = [
@@ -216,13 +216,9 @@ def _batch(cls, sets):
 
 
 def looked_up(table, name):
-    """A function of probabilities, their quantiles and workers that looks these up, in double precision; it writes NaN beyond."""
+    """A function of probabilities and their quantiles that looks these up, in double precision; it writes NaN beyond."""
     kernel, args = table._lookup(name == "isf")
-
-    def run(u, out, workers):
-        launch(kernel, (u, *args, out), u.size, device="cpu", workers=workers, cost=2.0)
-
-    return run
+    return lambda u, out: kernel.serial(u, *args, out)
 
 
 def completed(look_up, u, least, rest, workers=None):
@@ -231,7 +227,7 @@ def completed(look_up, u, least, rest, workers=None):
     Parameters
     ----------
     look_up : callable
-        ``look_up(u, out, workers)`` writes quantiles.
+        ``look_up(u, out)`` writes quantiles, on one thread.
     u : array of double
     least : float
         The table serves probabilities above it and below 1, where it gives no NaN.
@@ -241,16 +237,17 @@ def completed(look_up, u, least, rest, workers=None):
     workers = worker_count(threads_beside(workers))
     flat = np.ascontiguousarray(u).reshape(-1)
     flat = flat if flat.flags.writeable else lent(flat)
-    value, step = np.empty(flat.size), _SLAB * workers
-    count, index = np.empty(-(-min(step, flat.size) // CHUNK), np.int64), np.empty(min(step, flat.size), np.int64)
-    for lo, hi in cuts(flat.size, step):
+    value, left = np.empty(flat.size), {}
+
+    def look(lo, hi):
         part, out = flat[lo:hi], value[lo:hi]
-        look_up(part, out, workers)
-        found = count[: -(-part.size // CHUNK)]
-        run_loop(BEYOND, part.size, workers, part, out, least, found, index)
-        if found.any():
-            beyond = np.concatenate([index[k * CHUNK : k * CHUNK + found[k]] for k in np.flatnonzero(found)])
-            out[beyond] = rest(part[beyond], workers)
+        look_up(part, out)
+        if BEYOND(part, out, least):
+            left[lo] = np.flatnonzero(~((part > least) & (part < 1.0) & (out == out)))
+
+    in_threads(look, cuts(flat.size, _SLAB), workers)
+    for lo in sorted(left):
+        value[lo + left[lo]] = rest(flat[lo + left[lo]], workers)
     return value.reshape(u.shape)
 
 
@@ -316,10 +313,10 @@ def probabilities(distribution, x, upper, device=None, workers=None, stream=None
     rows = [rows for rows, _ in parts] or [np.zeros((0, SIDE_COLUMNS))]
     table = rows[0] if len(rows) == 1 else np.concatenate(rows)  # of one distribution it stays on a GPU
     return elementwise(
-        lambda d: kernels.DISTRIBUTION,
+        kernels.DISTRIBUTION,
         ("x", *["the parameters"] * 6),
         (x, *(header[..., i][()] for i in range(6))),
-        extras=lambda d: (np.int64(upper), table),
+        extras=(np.int64(upper), table),
         device=device,
         workers=workers,
         stream=stream,

@@ -16,7 +16,7 @@ from numbastats.kde.kernels import sorting as loops
 from numbastats.kde.kernels.points import BALL
 from numbastats.kde.kernels.sorting import AXIS, CHUNKS
 
-__all__ = ["PointList", "Sorted", "ball_cells", "ball_of", "cell_list"]
+__all__ = ["PointList", "Sorted", "ball_cells", "ball_of", "cell_list", "order_by_cell"]
 
 
 @dataclasses.dataclass(eq=False)
@@ -30,6 +30,7 @@ class Sorted:
     weight: float  # bound on the weight that one grid point can see
     count: float  # bound on the number of samples that one grid point can see
     inside: int  # samples that some grid position may see; less than `kept` only in one dimension
+    crowd: int = 0  # most samples in a cell; of a line all
     lost: float = 0.0  # the quantum, where weights are smaller than it
     cells: Any = None  # number of cells per axis
     first: Any = None  # grid position of the first cell, for method "cells"
@@ -61,21 +62,49 @@ def cell_list(x, w, lam, axes, workers=None):
 def _sorted(x, w, lam, axes, workers):
     n, d = x.shape
     total = int(np.prod(axes["cells"]))
-    chunks = max(1, min(CHUNKS, n // (4 * total))) if n >= LOOP_FROM else 1  # keeps the counts below n / 4 numbers
+    counts, starts = _counters(n, total)
     key = np.empty(n, np.int32 if n < 2**31 else np.int64)
-    counts = np.zeros((chunks, total + 1), np.int64)
-    weight, most, count = np.zeros((chunks, int(np.prod(axes["coarse_cells"])), 2)), 0.0, 0.0
+    weight, most, count = np.zeros((len(counts), int(np.prod(axes["coarse_cells"])), 2)), 0.0, 0.0
     run_loop(loops.count_loop, n, workers, x, w, axes, key, counts, weight)
     if weight.size:
         most, count = _largest(weight.sum(0).reshape(*axes["coarse_cells"], 2), w)
-    starts = np.cumsum(counts.sum(0))
-    offsets = np.ascontiguousarray(np.cumsum(counts[:, 1:], axis=0) - counts[:, 1:] + starts[:-1])
+    loops.first_places(counts, starts)
     kept = int(starts[-1])
     u = np.empty((d, kept))
     w_out = np.empty(kept) if w.size > 1 else w
     lam_out = np.empty(kept) if lam.size > 1 else lam
-    run_loop(loops.place_loop, n, workers, x, w, lam, axes, key, offsets, u, w_out, lam_out)
-    return Sorted(u, w_out, lam_out, starts, most, count, kept)
+    run_loop(loops.place_loop, n, workers, x, w, lam, axes, key, counts, u, w_out, lam_out)
+    return Sorted(u, w_out, lam_out, starts, most, count, kept, crowd=int(np.diff(starts).max()))
+
+
+def _counters(n, cells):
+    """Counts of n samples by part and cell, and the first places of the cells; the parts do not depend on threads."""
+    parts = max(1, min(CHUNKS, n // (4 * cells))) if n >= LOOP_FROM else 1  # keeps the counts below n / 4 numbers
+    return np.zeros((parts, cells + 1), np.int64), np.empty(cells + 1, np.int64)
+
+
+def order_by_cell(key, cells, workers=None):
+    """Stable order of keys by counting.
+
+    Parameters
+    ----------
+    key : (n,) int64
+        From 0 to `cells`, which is not among them.
+    cells : int
+    workers : int, optional
+
+    Returns
+    -------
+    order : (n,) int64
+        Indices by which the keys ascend.
+    starts : (cells + 1,) int64
+        First place of each key in the order, and n.
+    """
+    (counts, starts), order = _counters(len(key), cells), np.empty(len(key), np.int64)
+    run_loop(loops.count_keys_loop, len(key), workers, key, counts)
+    loops.first_places(counts, starts)
+    run_loop(loops.order_loop, len(key), workers, key, counts, order)
+    return order, starts
 
 
 def _largest(bound, w):
@@ -95,25 +124,7 @@ def _line(x, w, lam, axes, workers):
     table = np.zeros((chunks, 4, int(axes["coarse_cells"][0]), 2))
     run_loop(loops.line_loop, n, workers, x.reshape(-1), w, axes, u, inside, table)
     most, count = _largest(table.sum((0, 1)), w)
-    return Sorted(u[None], w, lam, np.array([0, n]), most, count, int(inside.sum()))
-
-
-WHITENED = 16384  # samples whitened at a time, which fit the cache
-
-
-def whiten(x, mean, factor):
-    """``factor (x - mean)`` for a lower triangular factor, and its least and largest value on every axis."""
-    n, d = x.shape
-    y, low, high = np.empty((n, d)), np.full(d, np.inf), np.full(d, -np.inf)
-    for first in range(0, n, WHITENED):
-        z = [x[first : first + WHITENED, i] - mean[i] for i in range(d)]
-        for j in range(d):
-            v = factor[j, 0] * z[0]
-            for i in range(1, j + 1):
-                v += factor[j, i] * z[i]
-            low[j], high[j] = min(low[j], v.min()), max(high[j], v.max())
-            y[first : first + WHITENED, j] = v
-    return y, low, high
+    return Sorted(u[None], w, lam, np.array([0, n]), most, count, int(inside.sum()), crowd=n)
 
 
 def ball_cells(y, w, lam, low, width, cells, workers=None):
@@ -184,14 +195,15 @@ class PointList:
             inverse = (largest / model.scale) ** 2
             weights = weights * model.scale ** -float(d)
         axes = min(d, 3)
-        with np.errstate(all="ignore"):
-            y, low, high = whiten(x, self.mean, self.factor)
+        y, low, high = np.empty((n, d)), np.empty((CHUNKS, d)), np.empty((CHUNKS, d))
+        run_loop(loops.whiten_loop, n, workers, x, self.mean, self.factor, y, low, high)
+        low, high = low.min(0), high.max(0)
         if n and not np.isfinite(high - low).all():
             raise ValueError(
                 "the samples lie more supports apart than double precision counts; take a larger bandwidth, or drop the outliers"
             )
         margin = 3 + 1e-12 * np.maximum(np.abs(low), np.abs(high))
-        self.near = low - margin, high + margin  # the density is 0 on and beyond these bounds
+        self.near = np.stack([low - margin, high + margin])  # the density is 0 on and beyond these bounds
         span = np.maximum((high - low)[-axes:], 1e-9)
         per_box = (_crowd(y[:, -axes:]) / 35) ** (1 / axes) if n > 1 else 1.0
         per_box = min(max(per_box, 1.0), 16.0 if axes < 3 else 6.0)
@@ -218,27 +230,23 @@ class PointList:
         if not self.sorted.kept:
             out[:] = np.where(np.isnan(points).any(1), np.nan, 0.0)
             return out
-        with np.errstate(all="ignore"):
-            y = (points - self.mean) @ self.factor.T
-        finite = np.isfinite(y).all(1)
-        lost = ~finite & ~np.isnan(points).any(1)
-        y[lost] = self.near[1]  # infinite points have density 0
-        y = np.clip(y, *self.near)
+        y, key = np.empty(points.shape), np.empty(len(points), np.int64)
+        run_loop(
+            loops.near_loop, len(y), workers, np.ascontiguousarray(points), self.mean, self.factor, self.near, self.ball, y, key
+        )
         order, width, (d, n) = None, float(self.ball["width"][0]), self.sorted.u.shape
         if method == "cells" and len(points) > 256:
-            key = np.zeros(len(points), np.int64)
-            for axis in range(max(0, d - 3), d):
-                at = np.nan_to_num((y[:, axis] - self.ball[f"origin{axis - d + 3}"]) / width)
-                cells = self.cells[axis - d + 3]
-                key = key * cells + np.clip(at, 0, cells - 1).astype(np.int64)
-            order = np.argsort(key, kind="stable")
+            coarser = max(0, (16 * int(self.cells.prod()) // len(y)).bit_length())  # for neighbours it need not be exact
+            order, _ = order_by_cell(key >> coarser, (int(self.cells.prod()) >> coarser) + 1, workers)
             y = y[order]
-        y, lists = np.ascontiguousarray(y), (self.sorted.u, self.sorted.w, self.sorted.lam2)
+        lists = self.sorted.u, self.sorted.w, self.sorted.lam2
         if method == "cells":
             kernel, cost = self.loops.points, 40.0 + 0.5 * n * min(1.0, width)
             lists += (self.sorted.starts, self.moments)
             box = float(np.minimum(self.cells, 2 / width + 2).prod())  # cells that a point sees
-            most = 100 + 5 * box + (2 + 0.5 * d) * min(n, box * np.diff(self.sorted.starts).max())
+            edge = {1: 4.0, 2: 8 / width + 16, 3: 24 * (1 / width + 2) ** 2}  # cells that meet the edge of the support, at most
+            scanned = min(box, edge[d]) if self.ball["use_moments"][0] else box
+            most = 100 + 5 * box + (2 + 0.5 * d) * min(n, scanned * self.sorted.crowd)
         else:
             kernel, cost = self.loops.exhaustive, float(n)
             most = 100 + (2 + 0.5 * d) * n

@@ -13,7 +13,7 @@ from numbastats._core import device as gpu
 from numbastats._core.checks import check_dtype
 from numbastats._core.errors import warn
 from numbastats._core.launch import launch
-from numbastats._core.parallel import is_executor, mapped, threads_beside, worker_count
+from numbastats._core.parallel import Threads, is_executor, mapped, worker_count
 from numbastats._core.slabs import cuts, in_slabs
 from numbastats.kde import kernels as K
 from numbastats.kde import paper
@@ -53,14 +53,11 @@ class Request(NamedTuple):
     """The request for a density on a grid: `rows` positions of axis 0 at a time, or all at once."""
 
     axes: tuple
+    shape: tuple  # positions per axis
     derivative: int | None
     rows: int | None
     device: str
-
-    @property
-    def shape(self):
-        """Positions per axis."""
-        return tuple(int(v) for v in self.axes[2])
+    workers: Threads
 
 
 # --- the methods: how a pass is planned and run -----------------------------------------------------------------------------
@@ -68,14 +65,15 @@ class Request(NamedTuple):
 
 def choose(method, model, grid, length, derivative):
     """The method of a pass, where the caller left a choice."""
-    if method == "auto" and grid.chord < 0.5:  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
+    chord = grid.chord
+    if method == "auto" and chord < 0.5:  # a support smaller than a cell: (1 - q)^p in units of cells loses bits
         return "skde-row"
     plain = model.power == 1 and model.weights is None and model.scale is None and derivative is None and not model.product
     if method == "auto" and plain and model.d == 2 and WIDE <= grid.half.min() and grid.half.max() <= LONG_ROW:
-        if grid.half[-1] < NEEDLE * grid.chord and len(model.x) >= DENSE * math.prod(int(m) for m in length):
+        if grid.half[-1] < NEEDLE * chord and model.n >= DENSE * math.prod(length.tolist()):
             return "cells"
     if method in ("auto", "rows"):
-        return "rows-c" if plain and grid.chord <= LONG_ROW else "rows-b"
+        return "rows-c" if plain and chord <= LONG_ROW else "rows-b"
     return method
 
 
@@ -98,16 +96,16 @@ def run_rows(task, power):
     """Difference rows: summed row by row, or through a state where there are fewer rows than threads need."""
     grid, lists, on_gpu = task.grid, task.lists, task.device == "cuda"
     lines, length = task.out.shape
-    shared = not on_gpu and len(grid.order) == 1 and task.kept > max(50_000, 4 * length) and worker_count(task.workers) > 1
+    shared = not on_gpu and len(grid.order) == 1 and task.kept > max(50_000, 4 * length) and task.workers > 1
     if shared or (on_gpu and CUDA_DESIGN == "atomics"):
         state = accumulate(grid, lists, power, task.geometry(), lines, task.device, task.workers)
         finish = K.FINISH["c" if grid.method == "rows-c" else power]
         launch(finish, (task.geometry(), state, task.out), lines, threads=64, **task.options())
         return
-    tasks = BLOCKS if on_gpu else G.TASKS if worker_count(task.workers) > 1 else 1
+    tasks = BLOCKS if on_gpu else G.TASKS if task.workers > 1 else 1
     size = min(tasks, lines), (length + G.PAD) * K.STRIDE[power]
     scratch = gpu.zeros(size, np.int64) if on_gpu else _aligned(size)
-    most = (3.0 * length + 4.0 * grid.load(lists)) * (power + 1)
+    most = 3.0 * length * (power + 1), 4.0 * (power + 1)
     task.by_rows(K.ROWS[power], most, (scratch,), items=lines * (64 if on_gpu else 1))
 
 
@@ -135,14 +133,13 @@ def accumulate(grid, lists, power, geometry, lines, device, workers):
         args = (*arrays, starts, own, state[a:b])
         launch(kernel, args, lines * shares, device=device, workers=workers, cost=cost)
 
-    in_slabs(slab, lines * shares, 4.0 * (power + 1) * grid.load(lists) + 1, workers)
+    in_slabs(slab, lines * shares, np.repeat(4.0 * (power + 1) / shares * grid.loads(lists) + 1, shares), workers)
     return state.sum(0, keepdims=True) if shares > 1 else state
 
 
 def plan_cells(model, grid, lists, derivative):
     """Footprint and quantum of the moments of cells."""
-    most = int(np.diff(lists.starts).max())
-    grid.footprint = make_footprint(grid.matrix, grid.half, lists.cells, lists.first, lists.weight, most)
+    grid.footprint = make_footprint(grid.matrix, grid.half, lists.cells, lists.first, lists.weight, lists.crowd)
     quantise(model, grid, 1, lists.weight, lists.count, False)
 
 
@@ -171,13 +168,15 @@ def scatter_cells(footprint, lists, device, workers):
     state = np.zeros(size, np.int64)
     width = int(footprint.cells[1])
     cost = (20.0 * lists.kept + 100.0 * rows * width) / rows
-    most = (0.4 * footprint.ring.shape[1] + 20) * np.diff(lists.starts[::width]).max() + 3.0 * footprint.inner.size * width
+    samples = np.zeros(bands * band)
+    samples[:rows] = np.diff(lists.starts[::width])
+    most = (0.4 * footprint.ring.shape[1] + 20) * samples.reshape(bands, band).sum(0) + 3.0 * footprint.inner.size * width * bands
 
     def slab(a, b):  # rows a to b of every band
         own = footprint.record(band, 0, (a, b))
         launch(K.CELLS_SCATTER, (*args, own, state), bands, device=device, workers=workers, cost=cost * band)
 
-    in_slabs(slab, band, most * bands, workers)
+    in_slabs(slab, band, most, workers)
     return band, state
 
 
@@ -192,10 +191,10 @@ METHODS = {  # functions that plan and run a pass, by method; `arguments.NEEDS` 
 }
 
 
-def plan_pass(model, flips, method, axes, derivative=None, *, keep_first=False, workers=None):
+def plan_pass(model, flips, method, ask):
     """The `Pass` of a model: grid, sorted samples, and the kernel's arguments for q and lambda^2."""
-    grid = make_grid(model, axes, row_axis=derivative, keep_first=keep_first, flips=flips)
-    grid.method = method = choose(method, model, grid, axes[2], derivative)
+    grid = make_grid(model, ask.axes, row_axis=ask.derivative, keep_first=ask.rows is not None, flips=flips)
+    grid.method = method = choose(method, model, grid, ask.axes[2], ask.derivative)
     if method == "cells" and grid.half.max() > LONGEST:
         raise ValueError(
             f"method='cells' is for half boxes of at most {LONGEST} positions, here {grid.half.max():.0f}; use 'auto'"
@@ -205,8 +204,8 @@ def plan_pass(model, flips, method, axes, derivative=None, *, keep_first=False, 
         power = 2 * model.power if grid.integers else 0
         lam2 = model.scale**2
         weights = weights * model.scale ** -float(model.d + power)
-    lists = collect(model, grid, lam2, weights, workers, unit=method == "cells")
-    METHODS[method][0](model, grid, lists, derivative)
+    lists = collect(model, grid, lam2, weights, ask.workers, unit=method == "cells")
+    METHODS[method][0](model, grid, lists, ask.derivative)
     return Pass(model, flips, grid, lists)
 
 
@@ -254,14 +253,14 @@ class Task:
     first: int
     out: np.ndarray  # (rows, positions)
     device: str
-    workers: int | None
+    workers: Threads
     loops: K.Loops  # of the smoothing kernel
 
     @property
     def samples(self):
-        """Coordinates, weights, squared scales, first samples of the lines or cells; copied once to a GPU."""
+        """Coordinates, weights, squared scales, first samples of lines or cells; copied once to a GPU, if they are not there."""
         lists = self.lists.u, self.lists.w, self.lists.lam2, self.lists.starts
-        return lists if self.device == "cpu" else tuple(map(gpu.constant, lists))
+        return lists if self.device == "cpu" else tuple([gpu.constant(v) if type(v) is np.ndarray else v for v in lists])
 
     @property
     def kept(self):
@@ -284,7 +283,7 @@ class Task:
         return geometry
 
     def by_rows(self, kernel, most, scratch=(), items=None, cost=None):
-        """Launch a kernel on slabs of rows; a row takes `most` nanoseconds at most."""
+        """Launch a kernel on slabs of rows; `most` nanoseconds at most are those of any row, and of each sample on it."""
         lines, host = len(self.out), self.device == "cpu"
         options = dict(device=self.device, workers=self.workers, cost=self.cost if cost is None else cost, threads=64)
         samples = self.samples
@@ -294,7 +293,9 @@ class Task:
             args = (*samples, self.geometry(a), *own, self.out[a:b])
             launch(kernel, args, lines if items is None else items, **options)
 
-        in_slabs(slab, lines, most if host else 0, self.workers)
+        a_row, a_sample = most
+        costs = a_row + a_sample * self.grid.loads(self.lists)[self.first : self.first + lines] if host else 0
+        in_slabs(slab, lines, costs, self.workers)
 
 
 class Estimate:
@@ -302,17 +303,15 @@ class Estimate:
 
     def __init__(self, model, *, boundary=None, adaptive=None, workers=None):
         self.executor = workers if is_executor(workers) else None  # for points, and the sums of `distributed.grid_by`
-        workers = threads_beside(workers)
-        worker_count(workers)  # raises for invalid `workers`
-        self.model, self.workers = model, workers
+        self.model, self.workers = model, None if self.executor is not None else workers
         if adaptive is not None:
-            model.scale = adaptive_scales(model, adaptive, boundary, workers)
+            model.scale = adaptive_scales(model, adaptive, boundary, self.workers)
         self.boundary = parse_boundary(boundary, model)
         self.passes = passes(model, self.boundary)
         self.linear = {axis: rule for axis, rule in self.boundary.items() if rule[0] in LINEAR}
         others = {axis: rule for axis, rule in self.boundary.items() if axis not in self.linear}
         terms = linear_terms(model, self.linear) if self.linear else ()
-        self.terms = [(sides, Estimate(part, boundary=others, workers=workers)) for sides, part in terms]
+        self.terms = [(sides, Estimate(part, boundary=others, workers=self.workers)) for sides, part in terms]
         self._lists = {}
         self.method_used, self.error_bound, self.outside = None, None, 0
 
@@ -328,7 +327,7 @@ class Estimate:
     # --- grids
 
     def grid(self, axes, method, *, derivative=None, device="cpu", out):
-        """Fill `out` (float64 or float32, natural order) with the density, or its derivative along an axis."""
+        """Fill `out` (float64 or float32, natural order) by a checked method: with the density, or its slope along an axis."""
         for _, _, block in self.slabs(axes, method, derivative=derivative, device=device, out=out):
             if block is not out:
                 out[...] = block
@@ -336,11 +335,10 @@ class Estimate:
 
     def slabs(self, axes, method, *, rows=None, derivative=None, device="cpu", out=None):
         """Yield (first, last, block) along axis 0; the bits do not depend on the number of rows per block."""
-        method = check_method(self.model, method, derivative, self.boundary, in_slabs=rows is not None)
         if self.terms:
             yield from self._linear_slabs(axes, method, rows, device)
             return
-        ask = Request(axes, derivative, rows, device)
+        ask = Request(axes, tuple(axes[2].tolist()), derivative, rows, device, worker_count(self.workers))
         if method == "ep":
             self.method_used, self.error_bound = "ep", None
             yield from paper.exhaustive(self, ask)
@@ -357,7 +355,7 @@ class Estimate:
                 self._note(plans)
                 ((first, last, block),) = self._blocks(ask, plans, out)
                 peak = _height(block, derivative)
-            bound = sum(p.grid.bound for p in plans)
+            bound = sum([p.grid.bound for p in plans])
             self.error_bound = bound / peak if peak > 0 and derivative is None else None
             step = rows if rows is not None and len(axes[2]) == 1 else last - first
             for a in range(first, last, step):
@@ -368,7 +366,10 @@ class Estimate:
         """`slabs` for local-linear kernels, combined from the slabs of their terms."""
         factors = linear_factors(self.model, self.linear, self.positions(axes))
         weighted = "rows" if method in ("rows-c", "cells") else method
-        streams = [e.slabs(axes, weighted if i else method, rows=rows, device=device) for i, (_, e) in enumerate(self.terms)]
+        streams = []
+        for i, (_, e) in enumerate(self.terms):
+            own = check_method(e.model, weighted if i else method, None, e.boundary)
+            streams.append(e.slabs(axes, own, rows=rows, device=device))
         for blocks in zip(*streams, strict=True):
             first, last, _ = blocks[0]
             own = {a: f[:, first:last] if a == 0 else f for a, f in factors.items()}
@@ -393,16 +394,15 @@ class Estimate:
         parts = self._parts(ask)
 
         def planned(parts, method):
-            keep = dict(keep_first=ask.rows is not None, workers=self.workers)
-            return [plan_pass(m, flips, method, axes, ask.derivative, **keep) for m, flips in parts]
+            return [plan_pass(m, flips, method, ask) for m, flips in parts]
 
         plans = planned(parts, method)
-        if any(p.grid.integers and (adaptive or p.grid.chord < 0.5) for p in plans):
+        if any([p.grid.integers and (adaptive or p.grid.chord < 0.5) for p in plans]):
             peak = self._peak((axes[0], plans[0].grid.step, length), ask.derivative)
-            if adaptive and sum(p.grid.typical for p in plans) > 0.1 * LOSS * peak:
+            if adaptive and sum([p.grid.typical for p in plans]) > 0.1 * LOSS * peak:
                 parts = by_scale(parts)
                 plans = planned(parts, method)
-            loss = sum(p.grid.typical for p in plans)
+            loss = sum([p.grid.typical for p in plans])
             if loss > LOSS * peak and method == "auto":
                 plans = planned(parts, "skde-row")
             elif loss > LOSS_ASKED * peak > 0:
@@ -417,6 +417,8 @@ class Estimate:
 
     def _parts(self, ask):
         """Models with samples and their flips; the copies of a periodic axis reach as far as the grid does."""
+        if not self.boundary:
+            return self.passes
         origin, step, _ = ask.axes
         span = {a: (origin[a], origin[a] + step[a] * (ask.shape[a] - 1)) for a, r in self.boundary.items() if r[0] == "periodic"}
         beyond = any(first < self.boundary[a][1] or last > self.boundary[a][2] for a, (first, last) in span.items())
@@ -424,14 +426,15 @@ class Estimate:
 
     def _note(self, plans):
         """Record the method of the pass with most samples, and the number of samples that no grid position sees."""
-        lost = max((p.lists.lost for p in plans), default=0.0)
+        lost = max([p.lists.lost for p in plans], default=0.0)
         if lost:
             warn(
                 f"some weights are below the quantum {lost:.2g} and vanish; they span too many orders of magnitude",
                 RuntimeWarning,
             )
-        self.outside = sum(len(p.model.x) - p.lists.inside for p in plans if not p.flips)
-        self.method_used = max(plans, key=lambda p: p.lists.kept).grid.method
+        self.outside = sum([p.model.n - p.lists.inside for p in plans if not p.flips])
+        kept = [p.lists.kept for p in plans]
+        self.method_used = plans[kept.index(max(kept))].grid.method
 
     def _blocks(self, ask, plans, out=None):
         """Yield (first, last, block) along axis 0, the sum over all passes inside the walls; a line is one block."""
@@ -460,7 +463,7 @@ class Estimate:
         block = out if fits else allocate(natural, np.float64)
         per = math.prod(natural[1:-1]) if d > 1 and grid.order[0] == 0 else 0
         loops = K.loops_of(self.model.kernel, self.model.product)
-        task = Task(grid, plan.lists, first * per, block.reshape(-1, natural[-1]), ask.device, self.workers, loops)
+        task = Task(grid, plan.lists, first * per, block.reshape(-1, natural[-1]), ask.device, ask.workers, loops)
         METHODS[grid.method][1](task, plan.model.power)
         if ask.derivative is not None:
             block *= 1.0 / grid.step[ask.derivative]
@@ -568,7 +571,7 @@ def _height(block, derivative):
 
 def _boxes(plans):
     """Number of cells in the boxes of all samples, to which the cost of direct sums is proportional."""
-    return sum(p.lists.kept * np.minimum(2 * p.grid.half, p.grid.length[p.grid.order]).prod() for p in plans)
+    return sum([p.lists.kept * np.minimum(2 * p.grid.half, p.grid.length[p.grid.order]).prod() for p in plans])
 
 
 def _unit(ask, plans):
@@ -581,7 +584,7 @@ def _coarse(plans, peak, length):
 
     Their error is estimated from the kernels' peaks. Direct sums have to be worth their time: cheap, or much better.
     """
-    loss = sum(p.grid.typical for p in plans if p.grid.method in ("rows-b", "rows-c") and p.lists.inside)
+    loss = sum([p.grid.typical for p in plans if p.grid.method in ("rows-b", "rows-c") and p.lists.inside])
     return loss > (10 * LOSS if _boxes(plans) < 30 * length.prod() else LOSS_ASKED) * peak
 
 
@@ -605,10 +608,11 @@ def allocate(shape, dtype):
         ) from error
 
 
-def estimate(samples, weights, options):
-    """Model and boundary from the keywords that all functions share."""
+def estimate(samples, weights, options, stay=False):
+    """Model and boundary from the keywords that all functions share; samples on a GPU may `stay` there for a grid."""
     extra = {k: options.pop(k, None) for k in ("boundary", "adaptive")}
     if options.get("dtype") is not None:
         options["dtype"] = check_dtype(options["dtype"])
     workers = options.get("workers")
-    return Estimate(make_model(samples, weights, **options), **extra, workers=workers)
+    stay = stay and not extra["boundary"] and extra["adaptive"] is None
+    return Estimate(make_model(samples, weights, stay=stay, **options), **extra, workers=workers)

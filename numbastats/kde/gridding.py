@@ -12,6 +12,7 @@ from numbastats.kde.footprint import Footprint
 from numbastats.kde.kernels import geometry as G
 from numbastats.kde.kernels.sorting import AXIS
 from numbastats.kde.kernels.variants import STRIDE
+from numbastats.kde.resident import sorted_there
 
 __all__ = ["Grid", "collect", "make_grid", "quantise"]
 
@@ -27,6 +28,7 @@ class Grid:
     half: np.ndarray  # half boxes in cells, ordered, adaptive scales included
     matrix: np.ndarray  # of the support in cells, ordered
     geometry: np.ndarray  # the record that kernels take, `kernels.geometry.GEOMETRY`
+    chord: float  # half of the longest interval of a row, in cells; the half box where the axes are not correlated
     method: str = ""
     mode: int = 1
     q: float = 0.0  # quantum
@@ -57,19 +59,23 @@ class Grid:
         """Cells in a row."""
         return int(self.length[self.order[-1]])
 
-    @property
-    def chord(self):
-        """Half of the longest interval of a row, in cells; the half box where the axes are not correlated."""
-        return math.sqrt(float(self.geometry["lambda2"][0] / self.geometry["a"][0]))
-
     def state_size(self, power):
         """Number of integers per row of a state: third differences for "rows-c", else coefficients."""
         return (self.row_length + G.PAD) * STRIDE["c" if self.method == "rows-c" else power]
 
-    def load(self, lists):
-        """Bound on the number of samples that touch one row."""
-        kept = float(lists.u.shape[1])
-        return kept if len(self.order) == 1 else min(kept, lists.count * (self.row_length / (4 * max(self.half[-1], 0.25)) + 1))
+    def loads(self, lists):
+        """Bound on the number of samples that touch each row: those of the cells that its box meets. A line has one row."""
+        outer, g = self.order[:-1], self.geometry[0]
+        loads = np.diff(lists.starts).reshape(lists.cells[:-1]) if outer else np.full(1, lists.kept)
+        for j, axis in enumerate(outer):
+            k = j + 3 - len(outer)
+            rows, cells, inverse = np.arange(self.length[axis]) - g[f"origin{k}"], g[f"bins{k}"], g[f"inv_width{k}"]
+            first = np.clip(np.floor((rows - g[f"half{k}"]) * inverse), 0, cells - 1).astype(np.int64)
+            end = np.clip(np.floor((rows + g[f"half{k}"]) * inverse), 0, cells - 1).astype(np.int64) + 1
+            sums = np.cumsum(loads, axis=j)
+            sums = np.concatenate([np.zeros_like(sums.take([0], j)), sums], j)
+            loads = sums.take(end, j) - sums.take(first, j)
+        return loads.reshape(-1)
 
 
 def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
@@ -103,7 +109,7 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
         )
     if row_axis is None:
         candidates = range(1, d) if keep_first and d > 1 else range(d)
-        row_axis = max(candidates, key=lambda a: (half[a] * (1.5 if a == d - 1 else 1.0), a))
+        row_axis = max([(half[a] * (1.5 if a == d - 1 else 1.0), a) for a in candidates])[1]
     order = [a for a in range(d) if a != row_axis] + [row_axis]
     m = (np.linalg.inv(support) * np.outer(step, step))[np.ix_(order, order)]
     m = 0.5 * (m + m.T)
@@ -126,8 +132,10 @@ def make_grid(model, axes, *, row_axis=None, keep_first=False, flips=()):
         record |= dict(c0=-s[0, 2] / s[2, 2], c1=-s[1, 2] / s[2, 2], r00=rest[0, 0], r01=rest[0, 1], r11=rest[1, 1])
         record |= dict(crop_x=inverse[0, 0], crop_y=inverse[1, 1])
         record |= dict(x0=cross[0, 0], x1=cross[0, 1], y0=cross[1, 0], y1=cross[1, 1])
-    geometry = np.array([tuple(record.get(name, 0) for name in G.GEOMETRY.names)], G.GEOMETRY)
-    return Grid(origin, step, length, order, half, m, geometry)
+    geometry = np.zeros(1, G.GEOMETRY)
+    for name, value in record.items():
+        geometry[name] = value
+    return Grid(origin, step, length, order, half, m, geometry, math.sqrt(largest**2 / a))
 
 
 def collect(model, grid, lam2, weights, workers=None, *, unit=False):
@@ -137,7 +145,7 @@ def collect(model, grid, lam2, weights, workers=None, *, unit=False):
     low, high = -reach, lines - 1.0 + reach
     data_low = (model.low[order] - grid.origin[order]) / grid.step[order]
     data_high = (model.high[order] - grid.origin[order]) / grid.step[order]
-    inside = int(len(model.x))
+    inside = model.n
     coarse = np.maximum(2 * grid.half * (1 + 1e-6) + 1e-6, (high - low) / (2.0 ** (20 // d)))
     cell0, width, cells = np.zeros(d), np.ones(d), np.ones(d, np.int64)
     for j in range(d if unit else d - 1):
@@ -160,7 +168,8 @@ def collect(model, grid, lam2, weights, workers=None, *, unit=False):
     axes["axis"], axes["origin"], axes["step"], axes["low"], axes["high"] = order, grid.origin[order], grid.step[order], low, high
     axes["first"], axes["inverse"], axes["cells"] = cell0, 1.0 / width, cells
     axes["coarse_inverse"], axes["coarse_cells"] = 1.0 / coarse, np.floor((high - low) / coarse).astype(np.int64) + 1
-    lists = cell_list(model.x, weights, lam2, axes, workers)
+    there = model.place is not None
+    lists = sorted_there(model.place, model.samples, axes) if there else cell_list(model.x, weights, lam2, axes, workers)
     lists.cells, lists.first, lists.span = cells, np.ceil(cell0), (low[-1], high[-1])
     for j in range(d - 1):
         k, values = j + 4 - d, (cell0[j], 1.0 / width[j], cells[j])

@@ -31,7 +31,7 @@ def run_direct(task, power):
     most = 30.0 + 3.0 * min(2 * grid.half[-1], out.shape[1])  # nanoseconds of a sample on a row
     if len(grid.order) > 1 or task.device == "cuda":
         items = out.size if task.device == "cuda" else len(out)
-        task.by_rows(task.loops.direct, grid.load(task.lists) * most + out.shape[1], items=items, cost=task.cost * 20)
+        task.by_rows(task.loops.direct, (out.shape[1], most), items=items, cost=task.cost * 20)
         return
 
     def share(a, b):  # one row: slabs of the samples, so the sums keep their order

@@ -20,6 +20,7 @@ RECORDS: tuple[Smoothing, ...] = tuple(
 OTHERS = tuple(record for record in RECORDS if record.power is None)
 ROWS = tuple(record for record in RECORDS if record.rows)
 MOST_POWER = 12
+_NAMED = {record.name: record for record in RECORDS}
 
 KernelName: TypeAlias = Literal[Name, "normal"] | tuple[Literal["polynomial"], int] | Smoothing
 
@@ -36,12 +37,12 @@ def kernel_of(kernel, allowed=None):
         found = kernel
     elif isinstance(kernel, str):
         kernel = "gaussian" if kernel == "normal" else kernel
-        found = next((record for record in RECORDS if record.name == kernel), None)
+        found = _NAMED.get(kernel)
     elif isinstance(kernel, tuple) and len(kernel) == 2 and kernel[0] == "polynomial":
         p = kernel[1]
         if not hasattr(p, "__index__") or isinstance(p, bool) or not 0 <= p <= MOST_POWER:
             raise ValueError(f"kernel={kernel!r}: the exponent of (1 - u^2)^p must be an integer from 0 to {MOST_POWER}")
         found = polynomial(int(p))
-    if isinstance(kernel, str) or found is None or (allowed is not None and found not in allowed):
+    if found is None or (allowed is not None and found not in allowed):
         choice("kernel", found.name if found else kernel, [record.name for record in allowed or RECORDS])
     return found

@@ -21,7 +21,6 @@ from numbastats._core.launch import choose_device
 from numbastats._core.options import Device
 from numbastats._core.parallel import in_threads, is_executor, worker_count
 from numbastats._core.refusals import refusals
-from numbastats._core.slabs import SLAB, cuts
 from numbastats._core.status import Status
 from numbastats.mixture.families import family_of, names_distributions
 from numbastats.mixture.kernels import records as c
@@ -142,6 +141,7 @@ class Options:
     key: tuple = (0, 0)
     device: str = "cpu"
     workers: object = 1
+    hessians: bool = False  # whether second derivatives are wanted after the fit
     criterion: str = "bic"
     # no longer empty once the call was interrupted: its other threads, to which no signal comes, look at it between slabs
     halt: list = dataclasses.field(default_factory=list, compare=False)
@@ -415,7 +415,7 @@ class Values:
     dtype: np.dtype  # of the results
     spare: bool = False  # whether x may be overwritten, by the one chunk that it is
 
-    @property
+    @functools.cached_property
     def count(self):
         """Number of data sets."""
         return self.off.size - 1
@@ -435,7 +435,7 @@ class Data:
     ----------
     y, w : numpy.ndarray
         Transformed values and weights of all data sets in a row, ascending within each; NaN and zero weights are gone, equal
-        values are one with the sum of their weights: fits of weighted and of repeated values are the same.
+        values are one with the sum of their weights: fits of weighted and of repeated values are the same. Weights None: all 1.
     off : numpy.ndarray of int64, shape (D + 1,)
     unit : numpy.ndarray of bool, shape (D,), optional
         Whether every weight of a data set is 1; None: of all.
@@ -448,13 +448,13 @@ class Data:
     power : numpy.ndarray, shape (D,)
         Powers of two that bring the largest |y| near 1.
     factor : numpy.ndarray, shape (D,)
-        What turns true values of g(x) into ``power * y``; negative of a data set that is mirrored.
+        What turns true values of g(x) into ``power * y``.
     counts : numpy.ndarray of int64, shape (D,), optional
         Numbers of observations, where equal ones stand as one value with the sum of their weights.
     """
 
     y: np.ndarray
-    w: np.ndarray
+    w: np.ndarray | None
     off: np.ndarray
     unit: np.ndarray | None
     dropped: np.ndarray
@@ -466,7 +466,7 @@ class Data:
     counts: np.ndarray | None = None
     spare: bool = False  # whether y may be overwritten when the statistics are made
 
-    @property
+    @functools.cached_property
     def count(self):
         """Number of data sets."""
         return self.off.size - 1
@@ -602,33 +602,9 @@ def arrange(values, family, threads=1) -> Data:
         _sort(y, w, off, threads)
         power = factor = np.ones(D) if family.discrete else _powers(y, off, ascending=True)
     y, w, off, counts = _tied(y, w, off)
-    if family.base == fam.GAUSSIAN:
-        factor = np.where(_turned(y, w, off, power), -factor, factor)
     unit = None if w is None else _per_set(w != 1.0, off) == 0
     spare = D == 1 and not family.discrete and family.base != fam.FIXED_GAMMA
-    w = np.ones(y.size) if w is None else w
     return Data(y, w, off, unit, dropped, lost, status, notes, power, factor, counts, spare)
-
-
-def _turned(y, w, off, power):
-    """Which data sets are skewed to the left: these are mirrored in place, so that the fit of -x is that of x mirrored."""
-    turned = np.zeros(off.size - 1, bool)
-    for d in np.flatnonzero(np.diff(off)):
-        a, b = off[d], off[d + 1]
-        if _third_moment(y[a:b], None if w is None else w[a:b], power[d]) < 0.0:
-            turned[d], y[a:b] = True, -y[a:b][::-1]
-            if w is not None:
-                w[a:b] = w[a:b][::-1].copy()
-    return turned
-
-
-def _third_moment(y, w, power):
-    """Sum of the cubes of the deviations from the mean, by slabs."""
-    mean, total = power * np.average(y, weights=w), 0.0
-    for a, b in cuts(y.size, SLAB):
-        e = y[a:b] * power - mean
-        total += np.sum(e * e * e if w is None else w[a:b] * (e * e * e))
-    return total
 
 
 def _tied(y, w, off):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,10 @@ from numbastats._core.parallel import worker_count
 from numbastats.mixture import kernels
 from numbastats.mixture.families import CODES, count_base, poisson_base
 from numbastats.mixture.kernels.latent import FORMULAS
+from numbastats.mixture.kernels.scores import Support
 from numbastats.scalar import mixture as fam
+
+_NOTHING = np.empty(0)
 
 
 def _scale(family, par):
@@ -28,48 +32,32 @@ def _rescaled(family, v, scale):
     return v / scale if family.base == fam.INVERSE_GAUSSIAN else v * scale * scale if family.base == fam.GAUSSIAN else v
 
 
-def scores(x, family, par, wanted, device, workers, stats=None):
-    """Log density (flat) and responsibilities (K, n) of values; NaN for NaN, -inf outside the support.
+def scores(x, family, par, wanted, device, workers, stats=None, out=None):
+    """Log density and responsibilities (K, n) of n doubles in a row; NaN for NaN, -inf outside the support.
+
+    The density is in `out`, if there is one, of families without a latent variable whose components are not far apart.
 
     Of a family with a latent variable `stats` (K, 5, n) becomes what its M-step needs. Otherwise
     `stats` (1, 2, n) becomes t1 and t2 about the mean of the mixture; (K, 2, n), of components far apart, about their own.
     """
     if family.latent:
         return _latent_scores(x, family, par, wanted, device, workers, stats)
-    if far_apart(family, par):
+    plan = _planned(family, par.tobytes())
+    if plan.apart:
         return _scores_apart(x, family, par, device, workers, stats)
-    flat = x.reshape(-1)
-    outside = family.outside(np.where(np.isnan(flat), max(1.0, family.minimum), flat)) | np.isinf(flat)
-    bad = outside | np.isnan(flat)
-    inside = np.where(bad, max(1.0, family.minimum) if family.name != "normal" else 0.0, flat)
-    used = par[:, par[0] > 0]
-    scale = _scale(family, used)
-    with np.errstate(over="ignore", under="ignore"):
-        y = np.ascontiguousarray(family.forward(inside))
-        scaled = y * scale
-    K, n = par.shape[1], y.size
-    used = np.stack([used[0], used[1] * scale, _rescaled(family, used[2], scale)])
-    base, c, P = _coefficients(family, used)
-    out, resp = np.empty(n), np.zeros((used.shape[1] if wanted else 0, n))
+    with np.errstate(all="ignore"):  # of values outside of the support, which the kernel knows
+        y = family.forward(x) if plan.transformed else _NOTHING
+        other = (
+            poisson_base(x, plan.numbers[2]) if plan.base == fam.POISSON else family.log_forward(x) if plan.other else _NOTHING
+        )
+    K, n = par.shape[1], x.size
+    out, resp = np.empty(n) if out is None else out, np.empty((plan.P.shape[1] if wanted else 0, n))
     pair = np.empty((0, n)) if stats is None else stats[0]
-    _launched(kernels.SCORES, (scaled, c, base, P, out, resp, pair), n, device, workers, 5.0 * K, (4, 5, 6))
-    if stats is not None and scale != 1.0:
-        pair *= [[1.0 / scale], [1.0 / _rescaled(family, 1.0, scale)]]
-    power, add = _factor(family, base)
-    j0, j1, j2 = family.jacobian
-    with np.errstate(over="ignore", invalid="ignore"):
-        out += add + j0 + j2 * y
-        if scale != 1.0:
-            out += (1.0 + power) * math.log(scale)
-        if power + j1 != 0.0:
-            out += (power + j1) * family.log_forward(inside)
-    out[np.isnan(out)] = -math.inf  # so far out that the exponent overflows
-    if base == fam.POISSON:
-        with np.errstate(over="ignore"):
-            out += poisson_base(y, c)
-    out[outside] = -math.inf
-    out[np.isnan(flat)] = math.nan
-    return out, _of_all(resp, par, bad, wanted)
+    args = x, y, other, plan.support, plan.base, plan.numbers, plan.P, out, resp, pair
+    _launched(kernels.SCORES, args, n, device, workers, 5.0 * K, (7, 8, 9))
+    if stats is not None and plan.numbers[1] != 1.0:
+        pair *= [[1.0 / plan.numbers[1]], [1.0 / _rescaled(family, 1.0, plan.numbers[1])]]
+    return out, _of_all(resp, par, np.isnan(resp).any(axis=0)) if wanted and len(resp) < K else resp
 
 
 def _launched(kernel, args, n, device, workers, cost, outputs=(-1,)):
@@ -80,10 +68,8 @@ def _launched(kernel, args, n, device, workers, cost, outputs=(-1,)):
         launch(kernel, args, n, device=where, workers=workers, cost=cost, outputs=outputs)
 
 
-def _of_all(resp, par, bad, wanted):
+def _of_all(resp, par, bad):
     """Responsibilities of all components from those of positive weight, NaN for bad values."""
-    if not wanted:
-        return resp
     full = np.zeros((par.shape[1], bad.size))
     full[par[0] > 0] = resp
     full[:, bad] = math.nan
@@ -108,26 +94,54 @@ def _factor(family, base):
     return (family.shape - 1.0, 0.0) if base == fam.FIXED_GAMMA else family.log_base
 
 
+class _Plan(NamedTuple):
+    """What follows from the parameters of a mixture, for the kernels of its values."""
+
+    apart: bool  # whether each component goes by itself
+    transformed: bool  # whether the base family's values are others
+    other: bool  # whether logarithms of values count
+    base: int = 0
+    support: Any = None
+    numbers: tuple = ()  # minimum, scale, centre, and the terms of 1, y, the scale and logarithms
+    P: Any = None
+    by_value: Any = None  # codes, numbers and coefficients for kernels that transform values; None where they cannot
+
+
 @functools.lru_cache(maxsize=64)
-def _tables(family, used):
-    """Code of the base family, numbers and coefficients for the kernel `density`: kept, since a GPU keeps what it was sent."""
-    base, c, P = _coefficients(family, np.frombuffer(used).reshape(3, -1).copy())
-    power, add = _factor(family, base)
-    j0, j1, j2 = family.jacobian
-    return base, np.array([family.constant, c, family.minimum, add + j0, j2, power + j1]), P
+def _planned(family, par):
+    """The plan of a mixture: kept, since a GPU keeps the tables that it was sent."""
+    par = np.frombuffer(par).reshape(family.rows, -1)
+    apart, transformed = far_apart(family, par), family.transform != "identity"
+    used = par[:, par[0] > 0]
+    scale = _scale(family, used)
+    rescaled = np.stack([used[0], used[1] * scale, _rescaled(family, used[2], scale)])
+    if apart:
+        return _Plan(apart, transformed, False)
+    base, c, P = _coefficients(family, rescaled)
+    (power, add), (j0, j1, j2) = _factor(family, base), family.jacobian
+    by_log = power + j1
+    numbers = family.minimum, scale, c, add + j0, j2, (1.0 + power) * math.log(scale), 1.0 if base == fam.POISSON else by_log
+    support = Support(int(family.closed or family.discrete), int(family.discrete))
+    by_value = None
+    if not family.discrete and scale == 1.0:
+        codes = [np.int64(code) for code in (CODES.index(family.transform), base, family.closed)]
+        by_value = codes, np.array([family.constant, c, family.minimum, add + j0, j2, by_log]), P
+    return _Plan(apart, transformed, by_log != 0.0, base, support, tuple(map(float, numbers)), P, by_value)
+
+
+def makes_none(family, par):
+    """Whether `scores` makes no arrays beside the density."""
+    plan = None if family.latent else _planned(family, par.tobytes())
+    return plan is not None and not (plan.apart or plan.transformed or plan.other or family.discrete)
 
 
 def _by_value(family, par):
-    """Codes of the transform, base and end of the support, numbers and coefficients for kernels of values as they are.
+    """Codes of the transform, base and end of the support, numbers and coefficients for kernels that transform values.
 
     None where the host has to prepare these: for counts, families with a latent variable, components far apart, and parameters
     near the ends of the doubles.
     """
-    used = par[:, par[0] > 0]
-    if family.latent or family.discrete or far_apart(family, par) or _scale(family, used) != 1.0:
-        return None
-    base, numbers, P = _tables(family, used.tobytes())
-    return [np.int64(code) for code in (CODES.index(family.transform), base, family.closed)], numbers, P
+    return None if family.latent else _planned(family, par.tobytes()).by_value
 
 
 def largest(rows):
@@ -187,7 +201,7 @@ def _latent_scores(x, family, par, wanted, device, workers, stats):
         stats[used] = rows
     out += count_base(inside) if family.discrete else family.log_base[1]
     out[outside], out[np.isnan(flat)] = -math.inf, math.nan
-    return out, _of_all(resp, par, bad, wanted)
+    return out, _of_all(resp, par, bad) if wanted else resp
 
 
 def latent_numbers(family, par, c):

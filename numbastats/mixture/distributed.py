@@ -9,8 +9,8 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.elementwise import any_lazy
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import any_lazy
 from numbastats._core.kinds import LAZY
 from numbastats._core.options import hands_on
 from numbastats.mixture.arguments import DensityOptions, Family, mixture_of, parts_of, sums_of, weighted_values

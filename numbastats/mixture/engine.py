@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import types
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -18,15 +20,14 @@ from numbastats._core.status import CONVERGED, Status
 from numbastats.mixture import kernels as k
 from numbastats.mixture.arguments import ADMISSIBLE, CHAIN, KINDS, SHORT, Options, arrange
 from numbastats.mixture.criteria import criteria, free_parameters
-from numbastats.mixture.density import latent_numbers
-from numbastats.mixture.families import Family, excess
+from numbastats.mixture.families import Family
 from numbastats.mixture.information import covariances
 from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
-from numbastats.mixture.kernels.records import STATE, STATISTICS, Series, Work
-from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key
-from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, admissible, best_few, choose, merged, passed_over, sd_of
-from numbastats.mixture.units import in_units, loglik_constant, scaled_starts, unusable
+from numbastats.mixture.kernels.records import CHOICE, STATE, STATISTICS, Series, Slots, Work
+from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key, Wanted
+from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, merged, passed_over, result_of, sd_of
+from numbastats.mixture.units import in_units, loglik_constant, prior_units, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
 
 IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
@@ -56,7 +57,10 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None, z
     this runs in a thread of the caller's.
     """
     if options.device == "cpu" and n * (most or cost) <= slabs.SLAB_WORK:
-        launch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
+        if n > 1:
+            launch.launch(kernel, args, n, device="cpu", workers=options.workers, cost=cost)
+        else:
+            kernel.serial(*args)
         return args
     if options.device == "cpu":
 
@@ -79,7 +83,7 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None, z
 def _staged(a):
     """The argument with its arrays on the device."""
     if isinstance(a, tuple):
-        return type(a)(*map(_staged, a))
+        return type(a)(*map(_staged, a)) if hasattr(a, "_fields") else a
     return gpu.upload(a) if isinstance(a, np.ndarray) else a
 
 
@@ -88,21 +92,35 @@ def _zeros(a):
     return type(a)(*map(_zeros, a)) if isinstance(a, tuple) else gpu.zeros(a.shape, a.dtype)
 
 
+def together(empty, dtype, *shapes):
+    """Arrays of these shapes in one allocation."""
+    flat, at = empty(sum(map(math.prod, shapes)), dtype), np.cumsum([0, *map(math.prod, shapes)]).tolist()
+    return [flat[a:b].reshape(shape) for a, b, shape in zip(at[:-1], at[1:], shapes, strict=True)]
+
+
+def here(a):
+    """An array on the host."""
+    return a if isinstance(a, np.ndarray) else a.copy_to_host()
+
+
 @dataclasses.dataclass
 class Prepared:
-    """Statistics of a chunk of data sets, on the device that will use them; `off`, `info` and `ids` on the host."""
+    """Statistics of a chunk of data sets, on the device that will use them; `off` and `info` on the host."""
 
     family: object
     sets: Series
     cells: Series
+    most_cells: int
     q: object
     off: np.ndarray
     info: np.ndarray
-    ids: np.ndarray
-    factor: np.ndarray
+    there: object  # the same on the device
+    ids: object
+    empty: object  # makes arrays there, whose values are not set
+    factor: np.ndarray  # what turns true values of g(x) into scaled ones; negative of a data set that is mirrored
     constant: np.ndarray | None = None
 
-    @property
+    @functools.cached_property
     def lengths(self):
         """Observations per data set."""
         return np.diff(self.off)
@@ -116,38 +134,38 @@ def cell_sizes(lengths, compress):
 
 def spaced(x):
     """x in memory of at least 512 bytes: loops in vectors take nearer arrays for overlapping, and add up one by one instead."""
-    return x if x.size >= 64 else np.concatenate([x, np.zeros(64)])[: x.size]
+    return x if x.size >= 64 or not isinstance(x, np.ndarray) else np.concatenate([x, np.zeros(64)])[: x.size]
 
 
 def prepare(data, lo, hi, ids, family, options, compress) -> Prepared:
     """Run the prepare kernel on data sets lo to hi."""
     a, b = data.off[lo], data.off[hi]
-    y, w, off = spaced(data.y[a:b]), spaced(data.w[a:b]), data.off[lo : hi + 1] - a
+    y, w, off = spaced(data.y[a:b]), None if data.w is None else spaced(data.w[a:b]), data.off[lo : hi + 1] - a
     n, D = y.size, hi - lo
     m = cell_sizes(np.diff(off), compress)
     cell = np.concatenate([[0], np.cumsum(-(-np.diff(off) // m))]).astype(np.int64)
-    fresh = (lambda size: spaced(np.empty(size))) if options.device == "cpu" else (lambda size: gpu.empty(size, np.float64))
-    weights = w if options.device == "cpu" else gpu.upload(w)
-    t1, t2 = fresh(n), y if data.spare and options.device == "cpu" else fresh(n)  # of y then only t2 is left
+    cpu, empty = (True, np.empty) if options.device == "cpu" else (False, gpu.empty)
+    weights = spaced(empty(n, np.float64)) if w is None else w if cpu else gpu.upload(w)  # of 1 they are written there
+    t1, t2 = spaced(empty(n, np.float64)), y if data.spare and cpu else spaced(empty(n, np.float64))  # of y only t2 is left then
     whole = cell[-1] == n  # every cell is an observation
-    u1, u2, uw = (t1, t2, weights) if whole else (fresh(cell[-1]) for _ in range(3))
+    u1, u2, uw = (t1, t2, weights) if whole else [spaced(empty(cell[-1], np.float64)) for _ in range(3)]
     sets, cells = Series(t1, t2, weights, off), Series(u1, u2, uw, cell)
     size, info = max(cell[-1], 64), np.zeros(D, STATISTICS)
-    q = np.empty((3, size)) if options.device == "cpu" else gpu.empty((3, size), np.float64)
+    q = empty((3, size), np.float64)
     if D:
-        args = [y, data.power[lo:hi], m, family.base, sets, cells, q, info]
-        *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (7,), cost=10.0 * n / D, zeroed=(7,))
+        args = [y, data.power[lo:hi], m, family.base, int(w is None), sets, cells, q, info]
+        *_, sets, cells, q, _info = run(k.PREPARE, args, D, options, (8,), cost=10.0 * n / D, zeroed=(8,))
     info["unit"] = 1 if data.unit is None else data.unit[lo:hi]
     if data.counts is not None:
         info["count"] = data.counts[lo:hi]
-    if options.prior_d is None:  # the spread of the whole data set; a component's share is set by K
-        info["prior_d"] = info["whole"]
-        if family.base == fam.GAMMA:
-            info["prior_d"] = [k.on_host.gamma_terms(1.0 / v)[0] if v > 0 else 0.0 for v in info["prior_d"]]
-    else:
+    factor = np.where(info["turned"] > 0, -data.factor[lo:hi], data.factor[lo:hi])
+    if options.prior_d is not None:  # else that of the whole data set; a component's share is set by K
         scale = {fam.INVERSE_GAUSSIAN: 1.0, fam.GAUSSIAN: -2.0}.get(family.base, 0.0)
         info["prior_d"] = options.prior_d * (info["scale"] / data.factor[lo:hi]) ** scale
-    prepared = Prepared(family, sets, cells, q, off, info, ids[lo:hi].astype(np.uint32), data.factor[lo:hi])
+    most, ids, there = int(np.diff(cell).max(initial=0)), ids[lo:hi].astype(np.uint32), info
+    if not cpu:
+        ids, there = gpu.upload(ids), gpu.upload(info)
+    prepared = Prepared(family, sets, cells, most, q, off, info, there, ids, empty, factor)
     prepared.constant = loglik_constant(prepared, y, w)
     return prepared
 
@@ -158,95 +176,96 @@ def fit_k(p, K, options, given=None, keep_starts=False, drawn=True, floor=None, 
     Climbs go on until one has reached the log-likelihood `floor` (D,) or no start is left; where it is `strict`, those that have
     not are no results.
     """
-    D, family = p.info.size, p.family
-    q = len(family.parameters)
-    newton = options.method == "newton"
+    D, family, settings = p.info.size, p.family, options.settings(p.family)
+    newton, q = options.method == "newton", len(family.parameters)
     R = options.n_starts(K) if drawn else 0
     if drawn and K == 1 and family.latent:
         R = 12  # the same but for the parameters that come with the latent variable
-    enough = p.info["distinct"] >= (q + 1) * K - 1
-    if options.prior_d is None:
+    info, empty, cpu = p.there, p.empty, options.device == "cpu"
+    if options.prior_n > 0.0 and options.prior_d is None and family.base != fam.GAMMA:
         info = p.info.copy()
-        info["prior_d"] /= K * K if family.base != fam.GAMMA else 1.0
-    else:
-        info = p.info
+        info["prior_d"] /= K * K
+        info = info if cpu else gpu.upload(info)
     given = np.empty((D, 0, family.rows, K)) if given is None else given
-    start_ll, flag = np.full((D, R + given.shape[1]), -math.inf), np.zeros((D, R + given.shape[1]), np.int64)
-    par = _starts(p, info, K, R, given, start_ll, flag, options)
-    first = par.copy() if keep_starts or options.method == "bulkem" else None
-    usable = (flag == 0) & enough[:, None]
-    climbs: list = []
-    while not climbs or usable.any():  # the next best of data sets whose climbs all collapsed or are inadmissible
-        if newton:
-            owner, start, covered = best_few(start_ll, par, usable, _climbed(p, K))
-        else:
-            owner, start = np.nonzero(usable)
-            covered, usable = np.ones(owner.size, np.int64), np.zeros_like(usable)
-        points, outcome, hess = climb(p, info, np.ascontiguousarray(owner), par[owner, start], options)
-        keeps = admissible(p, owner, points, options)
-        climbs.append((owner, start, covered, points, outcome, hess, keeps))
-        good = (outcome["status"] != Status.COLLAPSED) & np.isfinite(outcome["objective"]) & keeps
-        if floor is not None:
-            low = outcome["objective"] + p.constant[owner] < floor[owner]
-            outcome["status"][low & strict] = Status.COLLAPSED
-            good &= ~low
-        usable[owner[good]] = False
-    owner, start, covered, points, outcome, hess, keeps = map(np.concatenate, zip(*climbs, strict=True))
-    result = choose(p, K, q, owner, points, outcome, hess, covered, keeps, options, enough)
-    there = np.ones(flag.shape, bool)
-    there[:, R:] = np.isfinite(given[:, :, 0]).all(axis=2)  # of the given ones those that are starts
-    result.n_starts[:] = there.sum(axis=1)
-    result.n_singular += ((flag != 0) & there & enough[:, None]).sum(axis=1)
+    par, state = _starts(p, info, K, R, given, settings, options)
+    first = here(par).copy() if keep_starts or options.method == "bulkem" else None
+    S = par.shape[1]
+    few, most = climbed(K, family) if newton else (S, S)  # of the best starts; more where observations are few
+    T = min(S, few if (p.lengths < k.FEW).any() else most)
+    least = NARROW if options.min_sd_ratio is None else options.min_sd_ratio
+    asked = (q + 1) * K - 1, R, int(newton), few, most, float(least), int(options.min_sd_ratio is None), options.min_count
+    rules = k.Rules(family.code, family.base, float(family.shape), *asked, int(strict))
+    floor = np.full(D, -math.inf) if floor is None else floor
+    terms = np.stack([p.constant, p.constant + prior_units(p, options) * K, np.sign(p.factor), floor], axis=1)
+    owner, n = np.repeat(np.arange(D), T), (q + 1) * K - 1
+    usable, order = together(empty, np.int64, (D, S), (D, K))
+    (means, fit), choice = together(empty, np.float64, (D, S, K), (D, family.rows, K)), empty(D, CHOICE)
+    D2 = empty((D, n, n) if options.hessians else (D, 0, 0), np.float64)
+    slots: Any = None
+    found: Any = None
+    while found is None or found["left"].any():  # the next best of data sets whose climbs all collapsed or are inadmissible
+        start, cover = together(empty, np.int64, (D, T), (D, T))
+        points, climbs, hess = (
+            empty((D * T, 4, family.rows, K), np.float64),
+            empty(D * T, STATE),
+            empty((D * T, n, n), np.float64),
+        )
+        new = Slots(start, cover, points, climbs, hess)
+        args = [info, rules, settings, int(slots is not None), par, state, usable, means, new, choice]
+        run(k.PICK, args, D, options, (), threads=1, cost=5e3)
+        climb(p, info, owner, settings, new, options)
+        slots = new if slots is None else Slots(*map(here, slots)).beside(Slots(*map(here, new)))
+        args = [info, rules, terms, usable, slots, empty((D, slots.start.shape[1], 2), np.float64), choice, fit, D2, order]
+        run(k.known(k.CHOOSE, family.code), args, D, options, (), threads=1, cost=2e3)
+        found = choice if cpu else here(choice)
+        if found["going"].any():  # where Newton's method fails
+            each = np.repeat(np.arange(D), slots.start.shape[1])
+            advance(family, (p.sets, info, each, settings, slots.climbs, slots.pars, slots.hess), options, 1e5, accelerated=True)
+            run(k.known(k.CHOOSE, family.code), args, D, options, (), threads=1, cost=2e3)
+            found = here(choice)
+    result = result_of(found, *((fit, order, D2) if cpu else map(here, (fit, order, D2))))
     if first is not None:
-        result.starts = (first, owner, start, points, outcome)
+        result.starts = (first, *Slots(*map(here, slots)).used())
     return result
 
 
-def _climbed(p, K):
-    """How many of the best starts of each data set are climbed from: more where its observations are few."""
+def climbed(K, family):
+    """How many of the best starts of each data set are climbed from, where observations are few and where they are many."""
     if K == 1:
-        return np.full(p.info.size, 3 if p.family.latent else 1)
-    return np.where(p.lengths < 512, *((8, 3) if K == 2 else (10, 5)))
+        return (3, 3) if family.latent else (1, 1)
+    return (8, 3) if K == 2 else (10, 5)
 
 
-def _starts(p, info, K, R, given, ll, flag, options):
-    """Start values and a few EM passes on the cells: fills the objective `ll` before the last pass, and `flag`.
-
-    Returns the start values: R that are drawn, then the given ones.
-    """
-    family = p.family.base
+def _starts(p, info, K, R, given, settings, options):
+    """R drawn starts (D, S, rows, K), then the given ones, and their states after a few EM passes on the cells."""
+    family, D, G = p.family, p.info.size, given.shape[1]
     kinds = np.resize(np.array((QUANTILE_CUTS,) if K == 1 else KINDS[options.starts], np.int64), R)
-    kinds = np.concatenate([kinds, np.full(given.shape[1], GIVEN, np.int64)])
-    key = Key(stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family), *options.key)
-    base = np.concatenate([np.ones((p.info.size, R, 3, K)), given[:, :, :3]], axis=1)
-    if not base.size:
-        return base
-    run(k.STARTS, [p.cells, p.q, info, p.ids, kinds, family, key, base, flag], ll.size, options, (7, 8), threads=1, cost=2000.0)
-    par = base if not p.family.latent else np.concatenate([p.family.begun(base[:, :R]), given], axis=1)
-    if options.method != "newton" or (K == 1 and not p.family.latent):
-        return par
-    settings = options.settings(p.family)
-    few = p.lengths < 512  # too few observations for cells: half as many passes again
-    rounds = [(p.cells, np.where(few, 15, 10))]
-    if options.precision != "double":  # ranked, and moved once more, in double precision
-        rounds = [(narrow(p.cells), rounds[0][1]), (p.cells, 1)]
-    R = par.shape[1]
-    owner, points = np.repeat(np.arange(info.size), R), par.reshape(-1, 1, par.shape[2], K)
-    good, drawn = flag == Status.OK, par.copy() if len(rounds) > 1 else par
-    for i, (cells, passes) in enumerate(rounds):
-        if i > 0:  # components that single precision does not resolve are as they were drawn
-            par[flag != Status.OK] = drawn[flag != Status.OK]
-            flag[good] = Status.OK
-        state = np.zeros(owner.size, STATE)
-        state["phase"] = np.where(flag.ravel() == Status.OK, c.START, c.DONE)
-        state["left"] = np.repeat(np.broadcast_to(passes, info.size), R)
-        state["status"] = flag.ravel()
-        hess = np.zeros((owner.size, 0, 0))
-        cost = 12.0 * K * (p.q.shape[1] / info.size) + 1000.0
-        advance(p.family, (cells, info, owner, settings, state, points, hess), options, cost)
-        flag[:] = state["status"].reshape(flag.shape)
-    ll[:] = np.where(flag == Status.OK, state["objective"].reshape(flag.shape), -math.inf)
-    return par
+    kinds = np.concatenate([kinds, np.full(G, GIVEN, np.int64)])
+    key = Key(stream_word(Purpose.MIXTURE_START, min(K, 255) + 256 * family.base), *options.key)
+    passes = 10 if options.method == "newton" and (K > 1 or family.latent) else 0
+    par, state = p.empty((D, R + G, family.rows, K), np.float64), p.empty(D * (R + G), STATE)
+    if not D * (R + G):
+        return par, state
+    wanted = Wanted(family.code if family.latent else family.base, family.base, passes)
+    args = [p.cells, p.q, info, p.ids, kinds, wanted, key, given, par, state]
+    run(k.STARTS, args, D * (R + G), options, (), threads=1, cost=700.0)
+    if not passes:
+        return par, state
+    owner, cost = np.repeat(np.arange(D), R + G), 12.0 * K * (p.q.shape[1] / D) + 1000.0
+    where, points = (info, owner, settings), par.reshape(-1, 1, family.rows, K)
+    if options.precision == "double":
+        most = passes + passes // 2 if (p.lengths < k.FEW).any() else passes
+        advance(family, (p.cells, *where, state, points, np.empty((owner.size, 0, 0))), options, cost, rounds=most)
+        return par, state
+    points, state = here(points), here(state)  # ranked, and moved once more, in double precision
+    drawn, good, hess = points.copy(), state["status"] == Status.OK, np.zeros((state.size, 0, 0))
+    advance(family, (narrow(p.cells), *where, state, points, hess), options, cost)
+    lost = good & (state["status"] != Status.OK)  # components that single precision does not resolve are as they were drawn
+    points[lost] = drawn[lost]
+    state["status"][lost] = Status.OK
+    state["phase"], state["left"] = np.where(good, c.START, c.DONE), 1
+    advance(family, (p.cells, *where, state, points, hess), options, cost)
+    return points.reshape(par.shape), state
 
 
 def exchange(p, r, wanted, options):
@@ -258,7 +277,7 @@ def exchange(p, r, wanted, options):
     others = np.array([[j for j in range(K) if j != out] for out in range(K)])
     par = r.par[wanted][:, :, others].transpose(0, 2, 1, 3).reshape(wanted.size * K, rows, K - 1)
     par[:, 0] /= par[:, 0].sum(axis=1, keepdims=True)
-    found = insertions(p, np.repeat(wanted, K), par, options)[0]
+    found = here(insertions(p, np.repeat(wanted, K), par, options)[0])
     starts = np.full((D, K * found.shape[1], rows, K), np.nan)
     starts[wanted] = found.reshape(wanted.size, -1, rows, K)
     return merged(r, fit_k(p, K, options, starts, drawn=False))[wanted]
@@ -267,47 +286,23 @@ def exchange(p, r, wanted, options):
 def insertions(p, owner, par, options):
     """Mixtures `par` (M, rows, K) of data sets `owner`, each with one component more at a maximum of the gradient function.
 
-    Returns starts (M, S, rows, K + 1), NaN where there are fewer, and the largest gain of the log-likelihood among them.
+    Returns starts (M, S, rows, K + 1) where the fit is made, NaN where there are fewer, and the largest gain of the
+    log-likelihood among them.
     """
-    family, K, M = p.family, par.shape[2], owner.size
-    cells = np.diff(p.cells.off if isinstance(p.cells.off, np.ndarray) else p.cells.off.copy_to_host())
-    P, logs = np.zeros((M, 3, K)), np.zeros((M, max(cells.max(initial=1), 1)))
-    usable = np.isfinite(par).all(axis=(1, 2))
-    for item in np.flatnonzero(usable):
-        if family.latent:
-            logs[item, : cells[owner[item]]] = _latent_logs(p, owner[item], par[item])
-        else:
-            own = np.ascontiguousarray(par[item])
-            k.on_host.set_coefficients(P[item], own, family.base, float(family.shape), p.info["centre"][owner[item]])
-    found = np.full((M, k.insertion.MOST, 4), np.nan)
-    use = np.flatnonzero(usable)
-    if use.size:
-        narrowest = NARROW if options.min_sd_ratio is None else max(options.min_sd_ratio, 1e-3)
-        grid = k.insertion.Grid(family.base, float(family.shape), narrowest, options.min_count, int(family.latent))
-        room = k.insertion.Room(logs[use], np.zeros((use.size, k.insertion.GRID)), np.zeros((use.size, k.insertion.PEAKS, 4)))
-        args = [p.cells, p.q, p.info, owner[use], grid, P[use], room, found[use]]
-        run(k.INSERTION, args, use.size, options, (7,), cost=2e5, zeroed=() if family.latent else (6,))
-        found[use] = args[7]
-    gain, share, m, v = np.moveaxis(found, 2, 0)
-    new = np.stack([share, m, v], axis=2)[..., None]
-    if family.latent:  # the best three with each value of what comes with the latent variable
-        new = family.begun(np.tile(new[:, :3], (1, 4, 1, 1)))
-    old = np.repeat(par[:, None], new.shape[1], axis=1)
-    out = np.concatenate([old, new], axis=3)
-    out[:, :, 0, :-1] *= 1.0 - new[:, :, 0]
-    return out, np.where(usable, np.fmax(gain[:, 0], 0.0), np.nan)
-
-
-def _latent_logs(p, d, par):
-    """Logarithms of the density of a mixture at the cells of a data set, relative to what its base family leaves out."""
-    x = p.cells.t1 if isinstance(p.cells.t1, np.ndarray) else p.cells.t1.copy_to_host()
-    x = np.ascontiguousarray(x[p.cells.off[d] : p.cells.off[d + 1]])
-    c, out = p.info["centre"][d], np.empty(x.size)
-    P = latent_numbers(p.family, par, c)
-    k.LATENT_SCORES[p.family.code].serial(x, P, out, np.empty((0, x.size)), np.empty((0, 5, x.size)))
-    if p.family.discrete:  # by which count_base differs from the log probability of the mean c
-        out += excess(x + c, np.full(x.size, c))
-    return out
+    family, K, M, cpu = p.family, par.shape[2], owner.size, options.device == "cpu"
+    narrowest = NARROW if options.min_sd_ratio is None else max(options.min_sd_ratio, 1e-3)
+    own_code = family.code if family.latent else family.base
+    grid = k.insertion.Grid(family.base, float(family.shape), narrowest, options.min_count, own_code)
+    shapes = k.insertion.shapes_of_room(1 if cpu else M, K, p.most_cells)
+    room = k.insertion.Room(*(map(np.empty, shapes) if cpu else together(p.empty, np.float64, *shapes)))
+    starts, gains = p.empty((M, k.insertion.MOST, family.rows, K + 1), np.float64), p.empty(M, np.float64)
+    par = np.ascontiguousarray(par)
+    if M and family.latent:
+        room = room._replace(logs=p.empty((M, max(p.most_cells, 1)), np.float64))
+        run(k.LATENT_LOGS[family.code], [p.cells, p.there, owner, par, room.logs], M, options, (), cost=100.0 * p.most_cells)
+    if M:
+        run(k.INSERTION, [p.cells, p.q, p.there, owner, grid, par, room, starts, gains], M, options, (), cost=2e5)
+    return starts, gains if cpu else here(gains)
 
 
 def floor_of(r):
@@ -325,7 +320,7 @@ def raise_to(floor, p, r, before, starts, options):
     low = np.flatnonzero((r.status == Status.OK) & (r.loglik < floor))
     if not low.size:
         return
-    D, rows, K = r.par.shape
+    (D, rows, K), starts = r.par.shape, here(starts)
     given = np.full((D, starts.shape[1] + DIVIDED * (K - 1), rows, K), np.nan)
     given[low, : starts.shape[1]] = starts[low]
     given[low, starts.shape[1] :] = divided(before.par[low], p.family)
@@ -363,32 +358,21 @@ def narrow(series):
     return Series(t1, t2, w, series.off)
 
 
-def begin(n, settings):
-    """States of n climbs at their start."""
-    state = np.zeros(n, STATE)
-    for name in ("objective", "loglik", "old", "min_eig"):
-        state[name] = -math.inf
-    if settings.method == c.BULKEM:
-        state["old"] = settings.tol + 1.0
-    state["left"], state["step_max"] = settings.warm_passes, 4.0
-    state["decrement"], state["status"] = math.inf, Status.NO_CONVERGENCE
-    first = c.WARM if settings.warm_passes else c.AT_NEWTON
-    state["phase"] = {c.NEWTON: first, c.SQUAREM: c.SQ_A}.get(settings.method, c.AT_EM)
-    return state
+def advance(family, args, options, cost, most=None, accelerated=False, rounds=None):
+    """Run climbs on (sets, info, owner, settings, state, points, Hessians); the last three are written.
 
-
-def advance(family, args, options, cost, most=None, accelerated=False):
-    """Run climbs on (sets, info, owner, settings, state, points, Hessians); the last three are written."""
+    On a GPU in so many rounds of a pass and a step, None: until all are at their ends.
+    """
     state = args[4]
     if options.device == "cpu":
         kernel = k.LATENT_CLIMBS[family.code] if family.latent else k.ACCELERATE if accelerated else k.CLIMB
         run(kernel, list(args), state.size, options, (), cost=cost, most=most)
-    elif state.size:
-        _rounds(family, args, options, accelerated)
+    elif state.size > 0:
+        _rounds(family, args, options, accelerated, rounds)
 
 
-def _rounds(family, args, options, accelerated):
-    """Rounds of a pass and a step for all climbs, on a GPU, to the end of all; the host looks after some of them."""
+def _rounds(family, args, options, accelerated, rounds):
+    """Rounds of a pass and a step for all climbs, on a GPU, so many, or to the end of all; the host looks after some of them."""
     sets, info, owner, settings, state, points, hess = map(_staged, args)
     (M, _, rows, K), n = points.shape, hess.shape[1]
     if family.latent:
@@ -396,68 +380,74 @@ def _rounds(family, args, options, accelerated):
         passes, step, last = k.LATENT_PASSES[family.code], k.LATENT_ADVANCE, c.AT_EM
         between = gpu.zeros((M, sums), np.float64), gpu.zeros((M, rows, K), np.float64)
     else:
-        shapes = (M, 3, K), (M, K * (K + 1) // 2 if n else 0, 6), M
+        shapes = (M, 3, K), (M, K * (K + 1) // 2 if n else 0, 6), (M,)
         passes = k.PASSES
         step, last = (k.ADVANCE_ANY, c.AT_EM) if accelerated else (k.ADVANCE, c.FINAL)
-        between = [gpu.empty(shape, np.float64) for shape in shapes]
+        between = together(gpu.empty, np.float64, *shapes) if n else [gpu.empty(shape, np.float64) for shape in shapes]
     threads = min(M, max(1, WORK_SPACE // (c.VECTOR_ROWS * n + 2 * n * n + 1)))
-    work = Work(gpu.empty((threads, c.VECTOR_ROWS, n), np.float64), gpu.empty((threads, 2, n, n), np.float64))
-    here, going, counts = (info, owner, settings, last), np.ones(ROUNDS, np.int64), gpu.empty(ROUNDS, np.int64)
+    shapes = (threads, c.VECTOR_ROWS, n), (threads, 2, n, n)
+    work = Work(*(together(gpu.empty, np.float64, *shapes) if n else [gpu.empty(shape, np.float64) for shape in shapes]))
+    each, going, counts = (info, owner, settings, last), np.ones(1, np.int64), gpu.empty(1, np.int64)
     where = {"device": "cuda", "outputs": (), "threads": LANES}
-    while going[-1] > 0:
-        gpu.clear(counts)
-        for r in range(ROUNDS):
-            launch.launch(k.known(passes, K), (sets, *here, state, points, *between), M * LANES, **where)
-            launch.launch(step, (*here, *between, work, state, points, hess, counts[r : r + 1]), threads, **where)
+    while going[0] > 0:
+        for r in range(rounds or ROUNDS):
+            if rounds is None and r == ROUNDS - 1:
+                gpu.clear(counts)
+            launch.launch(k.known(passes, K), (sets, *each, state, points, *between), M * LANES, **where)
+            launch.launch(step, (*each, *between, work, state, points, hess, counts), threads, **where)
+        if rounds is not None:
+            break
         counts.copy_to_host(going)
-    for there, array in zip((state, points, hess), args[4:], strict=True):
-        there.copy_to_host(array)
+    for on_device, array in zip((state, points, hess), args[4:], strict=True):
+        if isinstance(array, np.ndarray):
+            on_device.copy_to_host(array)
 
 
-def climb(p, info, owner, points, options):
-    """Run the climbs of (data set, start) pairs; returns points (M, rows, K), outcomes and Hessians."""
-    M, K = owner.size, points.shape[2]
-    n = free_parameters(p.family, K)
-    settings = options.settings(p.family)
-    state, hess = begin(M, settings), np.zeros((M, n, n))
-    pars = np.repeat(np.asarray(points, np.float64)[:, None], 4, axis=1)
-    if p.family.latent:
-        cost = 1000.0 * K * (1.0 + float(p.lengths[owner].mean() if M else 0.0))
-        most = 10.0 * cost if options.method == "newton" else 0.1 * cost * options.max_iter
-        advance(p.family, (p.sets, info, owner, settings, state, pars, hess), options, cost, most)
-        return pars[:, c.CURRENT], state, hess
-    large = p.lengths[owner] >= LARGE
-    if not large.all():
-        small = np.flatnonzero(~large)
-        part = state[small], pars[small], hess[small]
-        _climb_small(p, info, owner[small], settings, *part, options)
-        state[small], pars[small], hess[small] = part
-    for i in np.flatnonzero(large):
-        climb_large(p, info, owner[i], settings, state[i], pars[i], hess[i], options)
-    return pars[:, c.CURRENT], state, hess
+def climb(p, info, owner, settings, slots, options):
+    """Run the climbs in their slots, but for SQUAREM where Newton's method fails."""
+    family, newton = p.family, options.method == "newton"
+    size = slots.pars.shape[3] * float(p.lengths.mean() if owner.size else 0.0)
+    cost, most = (
+        (1000.0, 1e4 if newton else 100.0 * options.max_iter)
+        if family.latent
+        else (15.0, 100.0 if newton else 0.8 * options.max_iter)
+    )
+    cost, most = cost * size, most * size
+    rough = None
+    if not family.latent and (options.precision == "single" or (p.lengths >= LARGE).any()):
+        slots_here = Slots(*map(here, slots))
+        used = slots_here.start.ravel() >= 0
+        large = used & (p.lengths >= LARGE)[owner]
+        for i in np.flatnonzero(large):
+            row = slots_here.climbs[i], slots_here.pars[i], slots_here.hess[i]
+            climb_large(p, p.info if info is p.there else here(info), owner[i], settings, *row, options)
+        if options.precision == "single":
+            rough = _roughly(p, info, settings, slots_here, np.flatnonzero(used & ~large), options, cost, most)
+        if options.device != "cpu":
+            for device, array in zip(slots, slots_here, strict=True):
+                device.copy_to_device(array)
+    args = p.sets, info, owner, settings, slots.climbs, slots.pars, slots.hess
+    advance(family, args, options, cost, most, accelerated=not (newton or family.latent))
+    if rough is not None:
+        climbs = here(slots.climbs)
+        climbs["passes"] += rough
+        if options.device != "cpu":
+            slots.climbs.copy_to_device(climbs)
 
 
-def _climb_small(p, info, owner, settings, state, pars, hess, options):
-    size = pars.shape[3] * float(p.lengths[owner].mean())
-    cost, most = 15.0 * size, size * (100.0 if options.method == "newton" else 0.8 * options.max_iter)
-    if options.precision == "single":  # near an optimum, whence Newton's method in double precision takes three passes
-        single = settings._replace(tol=max(1e-4, options.tol), noise=1e-6)
-        rough, points = state.copy(), pars.copy()
-        advance(p.family, (narrow(p.sets), info, owner, single, rough, points, hess), options, cost, most)
-        row = np.where(rough["phase"] == c.DONE, c.CURRENT, c.ANCHOR)  # where Newton's method has failed, the EM point
-        points = points[np.arange(owner.size), row][:, None]
-        pars[:] = np.where((rough["status"] == Status.COLLAPSED)[:, None, None, None], pars, points)
-        settings = settings._replace(warm_passes=0)
-        state[:] = begin(owner.size, settings)
-    if settings.method == c.NEWTON:
-        advance(p.family, (p.sets, info, owner, settings, state, pars, hess), options, cost, most)
-    rest = np.flatnonzero(state["phase"] != c.DONE)
-    if rest.size:
-        part = state[rest], pars[rest], hess[rest]
-        advance(p.family, (p.sets, info, owner[rest], settings, *part), options, cost, most, accelerated=True)
-        state[rest], pars[rest], hess[rest] = part
-    if options.precision == "single":
-        state["passes"] += rough["passes"]
+def _roughly(p, info, settings, slots, use, options, cost, most):
+    """Climbs in single precision near an optimum, whence Newton's method in double precision takes three passes; their passes."""
+    single = settings._replace(tol=max(1e-4, options.tol), noise=1e-6)
+    rough, points, hess = slots.climbs[use], slots.pars[use], slots.hess[use]
+    owner = use // slots.start.shape[1]
+    advance(p.family, (narrow(p.sets), info, owner, single, rough, points, hess), options, cost, most)
+    row = np.where(rough["phase"] == c.DONE, c.CURRENT, c.ANCHOR)  # where Newton's method has failed, the EM point
+    points = points[np.arange(use.size), row][:, None]
+    slots.pars[use] = np.where((rough["status"] == Status.COLLAPSED)[:, None, None, None], slots.pars[use], points)
+    slots.climbs["phase"][use], slots.climbs["left"][use] = c.AT_NEWTON, 0
+    passes = np.zeros(slots.climbs.size, np.int64)
+    passes[use] = rough["passes"]
+    return passes
 
 
 def climb_large(p, info, d, settings, state, pars, hess, options):
@@ -522,7 +512,7 @@ class Job:
         p = prepare(data, 0, D, ids, family, options, options.method == "newton")
         given = None if starts is None else scaled_starts(starts, p)
         results = self._climb_up(p, given)
-        values_of_criterion = criteria(options.criterion, p, results)
+        values_of_criterion = criteria(options.criterion, p, results, self._entropies(p, results))
         pick = self._picked(results, values_of_criterion, lo)
         out = self._chosen(p, results, pick)
         notes, out["doubtful"] = self._passed(results, values_of_criterion, pick)
@@ -553,7 +543,7 @@ class Job:
             return [found]
         found: dict[int, Result] = {}
         starts, floor = None, np.full(every.size, -math.inf)
-        last = max((K for K in self.candidates if K <= CHAIN), default=0)
+        last = max([K for K in self.candidates if K <= CHAIN], default=0)
         nested = options.prior_n == 0.0 and options.prior_a == 1.0  # a prior weighs components, too
         for K in sorted({*self.candidates, *range(1, last)}):
             before = found.get(K - 1)
@@ -569,6 +559,17 @@ class Job:
                 raise_to(floor, p, found[K], before, starts, options)
             starts, found[K].gap = insertions(p, every, found[K].par, options)
         return [found[K] for K in self.candidates]
+
+    def _entropies(self, p, results):
+        """Sums over the observations of the entropy of the responsibilities, where the criterion has them."""
+        if self.options.criterion != "icl":
+            return None
+        family, out = p.family, [np.empty(p.info.size) for _ in results]
+        for r, entropy in zip(results, out, strict=True):
+            args = [p.sets, p.there, family.base, float(family.shape), np.ascontiguousarray(r.par), entropy]
+            cost = 20.0 * r.par.shape[2] * float(p.lengths.mean() if p.lengths.size else 0.0)
+            run(k.known(k.ENTROPY, family.code), args, entropy.size, self.options, (5,), cost=cost)
+        return out
 
     def _picked(self, results, values, lo):
         """Which number of components each data set gets: as prescribed, or by the criterion among admissible fits."""
@@ -586,8 +587,12 @@ class Job:
         """
         notes, doubtful, several = {}, np.zeros(len(values), bool), self.per_set is None and len(results) > 1
         short = np.stack([r.short for r in results], axis=1)
-        statuses = np.stack([r.status for r in results], axis=1)
-        for d in range(len(values)) if several else np.flatnonzero(short[np.arange(pick.size), pick]).tolist():
+        statuses, every = np.stack([r.status for r in results], axis=1), np.arange(pick.size)
+        wanted = short[every, pick]
+        if several:  # there is something to say, at most, where a fit is better, or none, or the choice not certified
+            other = np.isin(statuses, (Status.COLLAPSED, Status.TOO_FEW)).any(axis=1) | (statuses[every, pick] != Status.OK)
+            wanted = wanted | short.any(axis=1) | other | (values < values[every, pick][:, None]).any(axis=1)
+        for d in np.flatnonzero(wanted).tolist():
             text = SHORT if short[d, pick[d]] else ""
             if several:
                 fits = zip(self.candidates, statuses[d].tolist(), values[d], short[d], strict=True)
@@ -674,21 +679,18 @@ def _chunks(data, limit, workers=1):
 def assemble(parts, data, family, candidates, done):
     """Fields of one batch from the chunks; data sets that were not reached have the status of those that were stopped."""
     D, width = data.count, max(candidates)
-
-    def joined(name, empty):
-        arrays = [part[name] for part in parts]
-        if done < D or not parts:
-            arrays.append(np.full((D - done, *np.shape(empty)), empty))
-        return np.concatenate(arrays)
-
     row = np.full(width, np.nan)
     empty = {"weights": row, "centres": row, "params": np.full((2, width), np.nan) if family.third else row}
     empty |= dict.fromkeys(NUMBERS, np.nan) | dict.fromkeys((*COUNTS, "n_used"), np.int64(0))
     empty |= {"status": np.int8(Status.STOPPED), "n_components": np.int64(candidates[0])}
-    values = {name: joined(name, one) for name, one in empty.items()}
-    values["criteria_"] = joined("criteria_", np.full(len(candidates), np.nan))
-    values["statuses_"] = joined("statuses_", np.full(len(candidates), Status.STOPPED, np.int8))
-    mass = joined("mass", 1.0)
+    empty |= {"criteria_": np.full(len(candidates), np.nan), "statuses_": np.full(len(candidates), Status.STOPPED, np.int8)}
+    empty |= {"mass": 1.0, "dropped": np.int64(0), "missing": np.int64(0)}
+    empty["cov"] = np.full((0, 0) if not parts else parts[0]["cov"].shape[1:], np.nan)
+    values = {
+        name: np.concatenate([*[part[name] for part in parts], np.full((D - done, *np.shape(one)), one)])
+        for name, one in empty.items()
+    }
+    mass, values["n_dropped"], values["n_missing"] = [values.pop(name) for name in ("mass", "dropped", "missing")]
     free = free_parameters(family, values["n_components"]).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         values["bic"] = free * np.log(np.maximum(mass, 1.0)) - 2.0 * values["loglik"]
@@ -697,7 +699,6 @@ def assemble(parts, data, family, candidates, done):
         name: np.concatenate([part["se"][name] for part in parts] + [np.full((D - done, width), np.nan)])
         for name in (parts[0]["se"] if parts else ())
     }
-    values["cov"] = joined("cov", np.full((0, 0) if not parts else parts[0]["cov"].shape[1:], np.nan))
     if data.dtype == np.float32:
         for name in ("weights", "centres", "params", "cov"):
             values[name] = values[name].astype(np.float32)
@@ -707,7 +708,6 @@ def assemble(parts, data, family, candidates, done):
         for j, K in enumerate(candidates):
             starts[K] = {name: np.concatenate([part["starts"][j][name] for part in parts]) for name in parts[0]["starts"][j]}
     values["converged"] = np.isin(values["status"], CONVERGED)
-    values["n_dropped"], values["n_missing"] = joined("dropped", np.int64(0)), joined("missing", np.int64(0))
     notes = {d: note for part in parts for d, note in part["notes"].items()}
     return dict(values, family=family.label, candidates=candidates, notes=notes, starts=starts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
@@ -76,30 +77,30 @@ class Family:
         if self.code < 0:
             object.__setattr__(self, "code", self.base)
 
-    @property
+    @functools.cached_property
     def label(self):
         """What users call it: its name, or with its constant a tuple."""
         if FAMILIES.get(self.name) == self:
             return self.name
         return self.name, self.shape if self.transform == "identity" else self.constant
 
-    @property
+    @functools.cached_property
     def parameters(self):
         """Names of a component's parameters: the first is a mean, of x or of what the transform makes of x."""
         centre = "location" if self.third else TRANSFORMS[self.transform].centre
         return tuple(filter(None, (centre, self.param, self.third)))
 
-    @property
+    @functools.cached_property
     def latent(self):
         """Whether a component has a latent variable, and kernels of its own."""
         return self.code > fam.GEOMETRIC
 
-    @property
+    @functools.cached_property
     def rows(self):
         """Rows of a parameter array of the kernels."""
         return 1 + len(self.parameters) if self.latent else 3
 
-    @property
+    @functools.cached_property
     def of_x(self):
         """Whether the first parameter is the mean of x itself."""
         return self.transform == "identity" and not self.third
@@ -116,12 +117,12 @@ class Family:
             d = self.component(m, np.moveaxis(p, -2, 0) if self.third else p)
             return np.asarray(d.mean()), np.asarray(d.var())
 
-    @property
+    @functools.cached_property
     def two(self):
         """Whether a component has a dispersion besides its mean."""
         return self.base <= fam.GAMMA or self.latent
 
-    @property
+    @functools.cached_property
     def log_base(self):
         """(b, k) of h(y) = b log y + k, the part of a component's log density that does not depend on its parameters.
 
@@ -130,12 +131,12 @@ class Family:
         """
         return _LOG_BASE.get(self.base, (0.0, 0.0))
 
-    @property
+    @functools.cached_property
     def discrete(self):
         """Whether the data are counts."""
         return self.base >= fam.POISSON
 
-    @property
+    @functools.cached_property
     def minimum(self):
         """Largest lower bound of the support, -inf for the real line."""
         if self.base == fam.GAUSSIAN and self.transform == "identity":
@@ -148,12 +149,12 @@ class Family:
             return (x < 0) | (x != np.floor(x))
         return x < self.minimum if self.closed else x <= self.minimum
 
-    @property
+    @functools.cached_property
     def admitted(self):
         """The values that fits take."""
         return Admitted(self.name, self.minimum, closed=self.closed or self.discrete, whole=self.discrete)
 
-    @property
+    @functools.cached_property
     def closed(self):
         """Whether the density at the minimum is positive and finite, whatever the mean: it goes with y^(shape - 1/degree)."""
         return self.base == fam.FIXED_GAMMA and self.degree * self.shape == 1.0
@@ -170,12 +171,12 @@ class Family:
         """x = g^-1(y)."""
         return TRANSFORMS[self.transform].backward(y, self.constant)
 
-    @property
+    @functools.cached_property
     def jacobian(self):
         """(j0, j1, j2) with log|dy/dx| = j0 + j1 log y + j2 y."""
         return TRANSFORMS[self.transform].jacobian(self.constant)
 
-    @property
+    @functools.cached_property
     def degree(self):
         """The power of x that g is, 1 for what is none."""
         return TRANSFORMS[self.transform].degree(self.constant)
@@ -195,21 +196,6 @@ class Family:
         if self.third:
             return [params[..., 0, :] ** 2, params[..., 1, :]]
         return [params if self.latent else self.parameter(params)]
-
-    def begun(self, par):
-        """Starts (D, R, rows, K) from those of the base family, (D, R, 3, K): what it lacks varies with the start."""
-        R, K = par.shape[1], par.shape[3]
-        m, v = par[:, :, 1], par[:, :, 2]
-        turn = np.arange(R)[:, None] // 3  # the kinds of start change with the number modulo 3
-        if self.code == lat.STUDENT_T:
-            normal = turn // 3 % (K + 1) == np.arange(1, K + 1)  # a maximum there has a basin that small df may not reach
-            s = np.broadcast_to(np.where(normal, 1e3, np.array([4.0, 12.0, 40.0])[turn % 3]), v.shape)
-            return np.stack([par[:, :, 0], m, v * (1.0 - 2.0 / s), s], axis=2)
-        if self.code == lat.SKEW_NORMAL:
-            s = np.broadcast_to(np.where(turn >> np.arange(K) % 8 & 1, -1.0, 1.0) * np.array([1.5, 3.0])[turn % 2], v.shape)
-            v = v * ((1.0 + s * s) / (1.0 + (1.0 - 2.0 / math.pi) * (s * s)))
-            return np.stack([par[:, :, 0], m - np.sqrt(v) * _skew_shift(s), v, s], axis=2)
-        return np.stack([par[:, :, 0], m, np.broadcast_to(np.array([1.0, 4.0, 16.0])[turn % 3] * (0.5 + m), v.shape)], axis=2)
 
     def component(self, m, p):
         """One component as a distribution of `numbastats.distributions`, of the parameters that results have."""
@@ -234,7 +220,7 @@ class Family:
 
         return Mixture([self.components(p) for p in par.T], par[0])
 
-    @property
+    @functools.cached_property
     def tabled(self):
         """Whether many quantiles come from a table; next to a finite end of the support that has no digits to spare."""
         return self.name in _COMPONENTS and self.minimum <= 0.0
@@ -307,23 +293,31 @@ FAMILIES = {
 
 
 def _plain(family):
-    """A family whose word is written in another way, as "Student-t", as it stands in `FAMILIES`."""
+    """A family whose word is written in another way, as "Student-t" or "gaussian", as it stands in `FAMILIES`."""
     if isinstance(family, tuple) and len(family) == 2:
         return _plain(family[0]), family[1]
-    return _WORDS.get(letters(family), family) if isinstance(family, str) else family
+    if isinstance(family, str) and family not in FAMILIES:
+        return _WORDS.get(letters(family), family)
+    return family
 
 
-_WORDS = {letters(word): word for word in (*FAMILIES, "gaussian", "weibull", "pareto")}
+_WORDS = {letters(word): word for word in (*FAMILIES, "weibull", "pareto")} | {"gaussian": "normal"}
+_KNOWN = (
+    f"one of {', '.join(map(repr, FAMILIES))} ('gaussian' is 'normal'), or ('weibull', shape), ('pareto', minimum), "
+    "('gamma', shape) with a positive constant"
+)
 
 
 def names_distributions(family):
     """Whether the components are distributions of `numbastats.distributions` that have no passes of their own here."""
+    if isinstance(family, Family):
+        return False
     family = _plain(family)
     if isinstance(family, type):
         return _own_name(family) is None
     if isinstance(family, tuple):
         return len(family) == 2 and isinstance(family[1], Mapping)
-    return isinstance(family, list) or (isinstance(family, str) and family not in FAMILIES and family != "gaussian")
+    return isinstance(family, list) or (isinstance(family, str) and family not in FAMILIES)
 
 
 def names_each(family):
@@ -339,42 +333,30 @@ def _own_name(cls):
 
 def family_of(family) -> Family:
     """Family by name, or ``("weibull", k)``, ``("pareto", minimum)``, ``("gamma", shape)`` with a fixed constant."""
-    known = (
-        f"one of {', '.join(map(repr, FAMILIES))} ('gaussian' is 'normal'), or ('weibull', shape), ('pareto', minimum), "
-        "('gamma', shape) with a positive constant"
-    )
+    if isinstance(family, Family):
+        return family
+    plain = _plain(family)
+    word = _own_name(plain) if isinstance(plain, type) else plain
+    if isinstance(word, str) and word in FAMILIES:
+        return FAMILIES[word]
     if names_distributions(family):
         raise ValueError(
             f"family={family!r} is not known here; `fit`, `fit_many` and `Mixture` take every class of numbastats.distributions, "
-            f"and the fit's `distribution` has its functions. Use {known}"
+            f"and the fit's `distribution` has its functions. Use {_KNOWN}"
         )
     if family is None:
-        raise TypeError(f"family is missing: name the distribution of the components, as in family='normal'. Use {known}")
-    if isinstance(family, Family):
-        return family
+        raise TypeError(f"family is missing: name the distribution of the components, as in family='normal'. Use {_KNOWN}")
     if not isinstance(family, str | tuple | type):
         from numbastats.distributions import Distribution
 
         Distribution._weighted_fits(family, None)  # says what to pass
-    family = _plain(family)
-    if isinstance(family, type):
-        family = _own_name(family) or family
-    if isinstance(family, str) and family == "gaussian":
-        family = "normal"
-    if isinstance(family, tuple) and len(family) == 2 and isinstance(family[0], str):
-        name, value = family[0], float(family[1])
-        if name in ("weibull", "pareto", "gamma") and 0.0 < value < math.inf:
-            if name == "gamma":
-                return Family(name, fam.FIXED_GAMMA, shape=value)
+    if isinstance(plain, tuple) and len(plain) == 2 and isinstance(plain[0], str):
+        name, value = plain[0], float(plain[1])
+        if name == "gamma" and 0.0 < value < math.inf:
+            return Family(name, fam.FIXED_GAMMA, shape=value)
+        if name in ("weibull", "pareto") and 0.0 < value < math.inf:
             return Family(name, fam.FIXED_GAMMA, "", "power" if name == "weibull" else "log_ratio", 1.0, value)
-    elif isinstance(family, str) and family in FAMILIES:
-        return FAMILIES[family]
-    raise ValueError(f"family={family!r} is not known; use {known}")
-
-
-def _skew_shift(s):
-    """Mean of the standard skew-normal distribution of shape s: delta sqrt(2/pi)."""
-    return math.sqrt(2.0 / math.pi) * (s / np.sqrt(1.0 + s * s))
+    raise ValueError(f"family={family!r} is not known; use {_KNOWN}")
 
 
 def log_ratio(y, m):

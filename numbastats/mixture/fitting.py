@@ -57,7 +57,8 @@ Number: TypeAlias = int | Sequence[int]
 
 def _general(family, options):
     """Whether mixtures go the general way: of distributions that have no passes of their own here, or with constraints."""
-    return names_distributions(family) or any(options.get(name) is not None for name in ("equal", "fixed_weights"))
+    constrained = options.get("equal") is not None or options.get("fixed_weights") is not None
+    return constrained or names_distributions(family)
 
 
 @overload
@@ -284,14 +285,14 @@ def fit_many(  # noqa: PLR0913
     options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
     data, weights, keys = keyed(data, weights, by, dim)
-    values = flatten(data, offsets, weights, family_of(family).label, nan_policy)
-    candidates, per_set = numbers_of_components(n_components, values.count)
     family = family_of(family)
+    values = flatten(data, offsets, weights, family, nan_policy)
+    candidates, per_set = numbers_of_components(n_components, values.count)
     for_latent(family, options)
     most = MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K
     where = given_device(device, np.diff(values.off), candidates, options, workers, most)
     given = explicit_starts(init_params, values.count, candidates, family.rows)
-    options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), workers=threads)
+    options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), workers=threads, hessians=bool(se or cov))
     kept = keep_starts or method == "bulkem"
 
     def run(where):
@@ -462,12 +463,14 @@ def fit(
     (4, [1.1, 1.1])
     """
     choice("errors", errors, ("raise", "status"))
-    rows_alike(x, weights, ("x", "weights"))
-    x = one_data_set(x, family, options.pop("nan_policy", "omit"))
-    if options.get("init_params") is not None and not _general(family, options):
-        options["init_params"] = starts_of_one(options["init_params"], family)
+    if weights is not None:
+        rows_alike(x, weights, ("x", "weights"))
+    known: Any = family if family is None or _general(family, options) else family_of(family)
+    x = one_data_set(x, known, options.pop("nan_policy", "omit"))
+    if options.get("init_params") is not None and known is not family:
+        options["init_params"] = starts_of_one(options["init_params"], known)
     w = None if weights is None else [weights_of(weights, "weights")]
-    batch = fit_many([x], n_components, family=family, weights=w, **options)
+    batch = fit_many([x], n_components, family=known, weights=w, **options)
     if errors == "raise" and batch.status[0] in REFUSED:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")
     return batch[0]

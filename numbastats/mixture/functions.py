@@ -7,10 +7,10 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.broadcast import result_dtype, unmasked
+from numbastats._core.broadcast import lent, result_dtype, unmasked
 from numbastats._core.checks import doubt_per_cent
-from numbastats._core.elementwise import of_blocks, of_host
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import any_kind
 from numbastats._core.kinds import device_kind, kind_of, numpy_dtype
 from numbastats._core.options import Device, hands_on
 from numbastats._core.slabs import SLAB, cuts
@@ -24,15 +24,21 @@ _MANY = 20_000  # quantiles that are worth a table
 _CHECKED = 200  # of which so many have to have their probabilities
 
 
-def _by_slabs(function, x, *width, dtype=None):
-    """A function of (n,) doubles applied to slabs of x, whose temporary arrays take little beside x and the result."""
+def _by_slabs(function, x, *width, dtype=None, step=SLAB):
+    """A function of (n,) doubles applied to slabs of x, whose temporary arrays take little beside x and the result.
+
+    It may write its result to the array that it is given, if it is given one.
+    """
     x = unmasked(x)
     real = result_dtype(["x"], [x.dtype])
-    flat = x.reshape(-1)
+    flat = lent(np.ascontiguousarray(x.reshape(-1)))
     out = np.empty((flat.size, *width), real if dtype is None else dtype)
     with np.errstate(over="ignore"):
-        for a, b in cuts(max(1, flat.size), SLAB):  # also of no values, for the checks
-            out[a:b] = function(flat[a:b].astype(np.float64))
+        for a, b in cuts(max(1, flat.size), step):  # also of no values, for the checks
+            place = out[a:b] if out.dtype == np.float64 else None
+            found = function(flat[a:b].astype(np.float64, copy=False), place)
+            if found is not place:
+                out[a:b] = found
     return out.reshape((*x.shape, *width))[()]
 
 
@@ -46,19 +52,19 @@ def _density(x, weights, centres, params, logs, family=None, device=None, worker
     return _density_of_host(x, weights, centres, params, family, logs, device, workers)
 
 
-@of_host
+@any_kind(host=True)
 def _density_of_host(x, weights, centres, params, family, logs, device, workers):
     family, par = mixture_of(weights, centres, params, family)
 
-    def of_part(part):
-        values = scores(part, family, par, False, device, workers)[0]
+    def of_part(part, out):
+        values = scores(part, family, par, False, device, workers, out=out)[0]
         return values if logs else np.exp(values, out=values)
 
-    return _by_slabs(of_part, x)
+    return _by_slabs(of_part, x, step=16 * SLAB if density.makes_none(family, par) else SLAB)
 
 
 @names_ours
-@of_blocks
+@any_kind(blocks=True)
 def logpdf(
     x: ArrayLike,
     weights: ArrayLike,
@@ -118,7 +124,7 @@ def logpdf(
     return _density(x, weights, centres, params, True, family, device, workers)
 
 
-@of_blocks
+@any_kind(blocks=True)
 @hands_on(logpdf)
 def pdf(
     x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, **options: Unpack[DensityOptions]
@@ -160,7 +166,7 @@ def pdf(
     return _density(x, weights, centres, params, False, **options)
 
 
-@of_host
+@any_kind(host=True)
 @hands_on(logpdf)
 def responsibilities(
     x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, **options: Unpack[DensityOptions]
@@ -202,19 +208,18 @@ def responsibilities(
     """
     family, par = mixture_of(weights, centres, params, options.get("family"))
     place = options.get("device"), options.get("workers")
-    return _by_slabs(lambda part: scores(part, family, par, True, *place)[1].T, x, par.shape[1])
+    return _by_slabs(lambda part, _: scores(part, family, par, True, *place)[1].T, x, par.shape[1])
 
 
-@of_host
+@any_kind(host=True)
 def labels(x, weights, centres, params=None, *, family=None, device=None, workers=None):
     """Numbers of the most probable components, -1 for NaN and outside the support: `predict` of fits."""
     family, par = mixture_of(weights, centres, params, family)
-    return _by_slabs(lambda part: density.labels(part, family, par, device, workers), x, dtype=np.int64)
+    return _by_slabs(lambda part, _: density.labels(part, family, par, device, workers), x, dtype=np.int64)
 
 
 @names_ours
-@of_blocks
-@of_host
+@any_kind(host=True, blocks=True)
 def cdf(
     x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
@@ -251,12 +256,11 @@ def cdf(
     0.649145
     """
     family, par = mixture_of(weights, centres, params, family)
-    return _by_slabs(lambda part: probability(part, family, par, False), x)
+    return _by_slabs(lambda part, _: probability(part, family, par, False), x)
 
 
 @names_ours
-@of_blocks
-@of_host
+@any_kind(host=True, blocks=True)
 def sf(
     x: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
@@ -286,7 +290,7 @@ def sf(
     distribution.
     """
     family, par = mixture_of(weights, centres, params, family)
-    return _by_slabs(lambda part: probability(part, family, par, True), x)
+    return _by_slabs(lambda part, _: probability(part, family, par, True), x)
 
 
 def _quantiles(name, q, weights, centres, params, family):
@@ -305,8 +309,7 @@ def _quantiles(name, q, weights, centres, params, family):
 
 
 @names_ours
-@of_blocks
-@of_host
+@any_kind(host=True, blocks=True)
 def ppf(
     q: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:
@@ -348,8 +351,7 @@ def ppf(
 
 
 @names_ours
-@of_blocks
-@of_host
+@any_kind(host=True, blocks=True)
 def isf(
     q: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
 ) -> NDArray:

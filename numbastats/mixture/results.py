@@ -1043,7 +1043,9 @@ class MixtureBatch(_Pickled, _Sets, _Components):
 
     def message(self, i: Any) -> str:
         """What the status of a data set means, by its index or key."""
-        i = self._place(i, by_key=not hasattr(i, "__index__"))
+        return self._message(self._place(i, by_key=not hasattr(i, "__index__")))
+
+    def _message(self, i):
         status = int(self.status[i])
         if status not in (*FITTED, Status.COLLAPSED):
             return self.notes.get(i, in_words(status))
@@ -1082,7 +1084,7 @@ class MixtureBatch(_Pickled, _Sets, _Components):
             if field.name == "family":
                 values["family"] = self.family
             elif field.name == "message":
-                values["message"] = self.message(i)
+                values["message"] = self._message(i)
             elif field.name == "se":
                 values["se"] = {name: s[i, :K] for name, s in self.se.items()}
             elif field.name == "selection":

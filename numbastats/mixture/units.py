@@ -85,16 +85,17 @@ def loglik_constant(p, y, w):
         if a <= 16.0:
             with np.errstate(divide="ignore", invalid="ignore"):
                 return total - a * (info["sum1"] / centre - (logs - mass * np.log(centre)))
-        for d in np.flatnonzero(mass > 0.0):
-            part, mean = slice(p.off[d], p.off[d + 1]), centre[d] * scale[d] / p.factor[d]
-            total[d] -= a * np.dot(w[part], excess(mean, y[part]) / mean)
+        owner = np.repeat(np.arange(mass.size), np.diff(p.off))
+        mean = (centre * scale / p.factor)[owner]
+        logs = excess(mean, y) / mean
+        total -= a * np.bincount(owner, logs if w is None else w * logs, mass.size)
     if family.base == fam.POISSON and y.size:
         new = np.concatenate([[True], np.diff(y) != 0.0])  # equal counts are neighbours
         new[p.off[:-1][p.off[:-1] < y.size]] = True
         first = np.flatnonzero(new)
         owner = np.searchsorted(p.off, first, side="right") - 1
         base = count_base(y[first]) if family.latent else poisson_base(y[first], np.maximum(centre[owner], 1e-300))
-        logs = np.add.reduceat(w, first) * base
+        logs = np.add.reduceat(np.ones(y.size) if w is None else w, first) * base
         total = total + np.bincount(owner, logs, centre.size)
     return total
 

@@ -10,7 +10,8 @@ import pickle
 import numpy as np
 
 from numbastats._core.broadcast import real64
-from numbastats._core.elementwise import as_double, deliver, elementwise, in_float32
+from numbastats._core.elementwise import elementwise
+from numbastats._core.inputs import as_double, deliver, in_float32
 from numbastats._core.kinds import device_kind, in_kind_of, to_host
 from numbastats._core.parallel import is_executor, mapped, worker_count
 from numbastats.quantile import construction, kernels

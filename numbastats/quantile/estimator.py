@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -15,8 +14,8 @@ from numpy.typing import ArrayLike, DTypeLike
 import numbastats.random as random
 from numbastats._core.broadcast import size_to_shape
 from numbastats._core.checks import FLOAT64, check_dtype, doubt_per_cent
-from numbastats._core.elementwise import any_lazy, in_blocks, in_float32
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
+from numbastats._core.inputs import any_lazy, apply, in_float32
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, hands_on
 from numbastats._core.parallel import is_executor
 from numbastats.quantile import archive, arguments, engine
@@ -337,8 +336,7 @@ class QuantileTable:
                 f"the values are a dask array, and the table has parameters of shape {self.shape}; pass x.compute(), or a "
                 "table of one set of parameters"
             )
-        options = DEFAULTS | given
-        return in_blocks(functools.partial(_block, self, method, options["device"]), ("u",), (u,), options)
+        return apply(getattr(self, method), ("u",), (u,), DEFAULTS | given)
 
     def ppf(
         self,
@@ -588,8 +586,3 @@ class QuantileTable:
         table = cls(density, **options)
         table._hold(table._table.moved(place))
         return table
-
-
-def _block(table, method, device, u, *, dtype, workers):
-    """A function of one block; a module's function, so that processes can be sent it."""
-    return getattr(table, method)(u, dtype=dtype, device=device, workers=workers)

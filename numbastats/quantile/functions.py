@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 import numbastats.random as random
 from numbastats._core.broadcast import NAME, as_host, dtype_of, result_dtype
 from numbastats._core.checks import choice, doubt_per_cent
-from numbastats._core.elementwise import any_lazy, elementwise, in_blocks
+from numbastats._core.elementwise import elementwise
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import any_lazy, apply
 from numbastats._core.kinds import copied, device_kind, is_torch, share_memory
 from numbastats._core.options import DEFAULTS, ArrayOptions, Device, NumberOptions, hands_on
 from numbastats.quantile import kernels, paper
@@ -197,7 +198,7 @@ def norm_from_exponential(v: ArrayLike, **options: Unpack[ArrayOptions]):
     >>> float(ns.quantile.norm_from_exponential(-np.log(2 * 0.025)).round(6))
     1.959964
     """
-    return elementwise(lambda d: kernels.FROM_EXPONENTIAL, ("v",), (v,), cost=1.0, **options)
+    return elementwise(kernels.FROM_EXPONENTIAL, ("v",), (v,), cost=1.0, **options)
 
 
 @names_ours
@@ -256,7 +257,7 @@ def antithetic(
         u = copied(u)  # it may share memory with the first result, and is read again for the second
     options = dict(dtype=dtype, device=device, workers=workers, stream=stream, cost=1.2)
     return tuple(
-        elementwise(lambda d: kernels.ANTITHETIC, ("u",), (u,), lambda d, s=sign: (s,), out=o, **options)
+        elementwise(kernels.ANTITHETIC, ("u",), (u,), lambda d, s=sign: (s,), out=o, **options)
         for sign, o in zip((1.0, -1.0), out, strict=True)
     )
 
@@ -396,8 +397,7 @@ def recycle(samples: ArrayLike, base: Any, target: Any, **options: Unpack[ArrayO
             )
         table = targets[0]._columns(targets, base)
         if any_lazy((samples,)):
-            work = functools.partial(_columns_of_block, table, options.get("device"))
-            return in_blocks(work, ("samples",), (_with_whole_rows(samples),), DEFAULTS | options)
+            return apply(table.transform, ("samples",), (_with_whole_rows(samples),), DEFAULTS | options)
         return table.transform(samples, **options)
     return target._rebased(base).transform(samples, **options)
 
@@ -405,8 +405,3 @@ def recycle(samples: ArrayLike, base: Any, target: Any, **options: Unpack[ArrayO
 def _with_whole_rows(samples):
     """A dask array, or xarray's that holds one, whose last axis is not cut."""
     return samples.chunk({samples.dims[-1]: -1}) if hasattr(samples, "dims") else samples.rechunk({samples.ndim - 1: -1})
-
-
-def _columns_of_block(table, device, samples, *, dtype, workers):
-    """One block; a module's function, so that processes can be sent it."""
-    return table.transform(samples, dtype=dtype, device=device, workers=workers)

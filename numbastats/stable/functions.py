@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from numbastats._core.broadcast import as_host, dtype_of, real64, result_dtype
 from numbastats._core.checks import choice, doubt_per_cent
-from numbastats._core.elementwise import Draws, any_lazy, by_labels, draw, in_blocks, total_of
+from numbastats._core.elementwise import Draws, draw
 from numbastats._core.errors import names_ours
+from numbastats._core.inputs import any_lazy, apply, total_of
 from numbastats._core.kinds import first_array, has_labels, in_kind_of, to_host
 from numbastats._core.options import DEFAULTS, Device, hands_on
 from numbastats._core.random import Purpose
@@ -700,10 +701,10 @@ def score(
     if any_lazy((x, alpha, beta, loc, scale)):
         one = not any_lazy((alpha, beta)) and all(one_number(v) is not None for v in (alpha, beta))
         many = one and table_pays_for_all(x, loc, scale)
-        work = functools.partial(_score_block, form, one, many, device)
-        return in_blocks(work, ARGUMENTS, (x, alpha, beta, loc, scale), {"workers": workers}, last=4)
+        work = functools.partial(_score_block, form, one, many)
+        return apply(work, ARGUMENTS, (x, alpha, beta, loc, scale), dict(dtype=None, device=device, workers=workers), last=4)
     if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
-        return by_labels(lambda *v: score(*v, param=param, device=device, workers=workers), ARGUMENTS, values)
+        return apply(functools.partial(score, param=param), ARGUMENTS, values, dict(device=device, workers=workers))
     if on_device((x, alpha, beta, loc, scale)):
         like = first_array((x, alpha, beta, loc, scale))
         x, alpha, beta, loc, scale = map(to_host, (x, alpha, beta, loc, scale), ARGUMENTS)
@@ -711,10 +712,10 @@ def score(
     given = [as_host(v) for v in (x, alpha, beta, loc, scale)]
     dtype = result_dtype(ARGUMENTS, [dtype_of(v) for v in given])
     one = all(one_number(v) is not None for v in (alpha, beta))
-    return _score_block(form, one, None, device, *given, dtype=dtype, workers=workers)
+    return _score_block(form, one, None, *given, dtype=dtype, device=device, workers=workers)
 
 
-def _score_block(form, one, many, device, *values, dtype, workers):
+def _score_block(form, one, many, *values, dtype, device, workers):
     """Scores of arrays on the host, or of a block of dask's; a module's function, so that processes can be sent it."""
     everything = np.broadcast_arrays(*map(real64, values))
     x, a, b, m, s = (np.array(v) for v in everything)  # copies: NumPy 2.0 warns when kernels take the views

@@ -11,7 +11,7 @@ import warnings
 import cupy_stand_in
 import emulator
 
-emulator.install()
+violations = emulator.install()
 DRIVER = ctypes.CDLL("libcuda.so.1")
 cupy = cupy_stand_in.install(DRIVER)
 
@@ -20,6 +20,7 @@ from numba import cuda  # noqa: E402
 
 import numbastats as ns  # noqa: E402
 from numbastats._core import cache, costs  # noqa: E402
+from numbastats._core.device import Device  # noqa: E402
 from numbastats.bayes.likelihood import Rows  # noqa: E402
 
 cache._warned = True  # of kernels that are not cached
@@ -61,6 +62,13 @@ given = {
     "numba": numba_stream,
 }
 found["given"] = {name: ran_on(lambda s=s: ns.quantile.ndtri(x, stream=s))[0] for name, s in given.items()}
+found["reused too early"] = violations()
+end, Device.end = Device.end, lambda self: None
+for stream in (0x7000, 0x8000):
+    ns.quantile.ndtri(x, stream=stream)  # CuPy may hand out the memory of the first result
+Device.end = end
+found["without joining"] = violations()
+cuda.synchronize()
 found["numba pointer"] = int(numba_stream.__cuda_stream__()[1])
 found["host array"] = ran_on(lambda: ns.quantile.ndtri(host, device="cuda", stream=0x7000))[0][0]
 found["bad stream"] = raised(lambda: ns.quantile.ndtri(x, stream="7"))
@@ -95,7 +103,49 @@ with warnings.catch_warnings(record=True) as caught:
     there = ran_on(lambda: ns.quantile.ndtri(host))[0][0]
     same = short(lambda: ns.quantile.ndtri(host))
 found["auto"] = [len(there), bool((same == want).all()), [str(w.message) for w in caught]]
+sets = np.random.default_rng(8).gamma(2.0, size=(3, 200))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    fits = short(lambda: ns.mixture.fit_many(sets, 1, family="gamma", rng=1))
+same = np.array_equal(fits.loglik, ns.mixture.fit_many(sets, 1, family="gamma", rng=1, device="cpu").loglik)
+found["auto batch"] = [same, [str(w.message) for w in caught]]
 costs.kept_rates = lambda: costs.Rates(1.0, 1.0, 1.0, 1.0)
+
+# --- what cannot be done is said before a launch
+there, twice = cuda.to_device(host), cuda.to_device(np.stack([host, host]))
+
+
+def refused(call):
+    """The error of a call, and whether it comes before the first kernel."""
+    emulator.STREAMS.clear()
+    return *(raised(call) or ("", "")), not emulator.STREAMS
+
+
+def in_capture():
+    cupy_stand_in.CAPTURING[0] = True
+    try:
+        return ns.quantile.ndtri(x)
+    finally:
+        cupy_stand_in.CAPTURING[0] = False
+
+
+found["refused"] = {
+    "capture": refused(in_capture),
+    "out of another kind": refused(lambda: ns.quantile.ndtri(x, out=there)),
+    "out on the host": refused(lambda: ns.quantile.ndtri(x, out=host.copy())),
+    "out in strides": refused(lambda: ns.quantile.ndtri(x[:500], out=cupy.asarray(np.stack([host, host]))[0][::2])),
+    "strides of Numba": refused(lambda: ns.quantile.ndtri(twice[:, ::2])),
+    "another device": refused(lambda: ns.quantile.ndtri(x, device="cpu")),
+    "capture of the caller's stream": refused(
+        lambda: ns.quantile.ndtri(x, stream=types.SimpleNamespace(ptr=0x7000, is_capturing=lambda: True))
+    ),
+}
+both = ns.quantile.ndtri(x, there, 2.0, device="cuda")
+found["mixed"] = [type(both).__module__, float(np.abs(both.get() - ns.quantile.ndtri(host, host, 2.0)).max())]
+part = ns.quantile.ndtri(x[::2])
+found["strides of CuPy"] = [type(part).__module__, float(np.abs(part.get() - want[::2]).max())]
+batch = np.random.default_rng(9).gamma(2.0, size=(8, 40))
+found["batch without memory"] = refused(lambda: short(lambda: ns.distributions.fit_many(batch, "gamma", device="cuda")))
 
 # --- products of matrices by CuPy
 rows = Rows(np.random.default_rng(3).normal(size=(300, 4)), "cuda", 1)
@@ -133,4 +183,5 @@ with warnings.catch_warnings():
         counted = emulator.counts()
         got = got.get() if isinstance(got, cupy.ndarray) else np.asarray(got)
         found["fits"][name] = [bool(np.array_equal(got, call(*arrays))), counted[3] / down]
+found["reused too early at the end"] = violations() - found["without joining"]
 print(json.dumps(found))

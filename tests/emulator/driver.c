@@ -16,7 +16,6 @@
 
 #define API __attribute__((visibility("default")))
 #define NOTHING_TO_DO(name) API int name() { return 0; }
-#define NEW_HANDLE(name) API int name(void **handle) { *handle = malloc(16); return 0; }
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500 };
 typedef unsigned long long Address;
@@ -34,12 +33,51 @@ API void emulator_count(long *result)
     memset(counters, 0, sizeof counters);
 }
 
+/* --- streams: of each the number of operations asked for, and how many of every other stream's it waits for ------------------ */
+
+#define STREAMS 64
+typedef struct { long of[STREAMS]; } Clock;
+static struct { void *handle; int blocking; Clock seen; } streams[STREAMS] = {{.blocking = 1}}; /* the first is the default stream */
+static int n_streams = 1;
+static Clock host; /* operations that the host has waited for */
+
+static void merge(Clock *into, const Clock *other)
+{
+    for (int k = 0; k < STREAMS; k++)
+        if (other->of[k] > into->of[k]) into->of[k] = other->of[k];
+}
+
+static int number_of(void *handle)
+{
+    if ((uintptr_t)handle <= 1) return 0;
+    for (int s = 1; s < n_streams; s++)
+        if (streams[s].handle == handle) return s;
+    if (n_streams == STREAMS) abort();
+    streams[n_streams].handle = handle;
+    return n_streams++;
+}
+
+/* An operation on a stream: after what the host has waited for; the default stream and streams that block wait for each other. */
+static int submit(void *handle)
+{
+    int s = number_of(handle);
+    merge(&streams[s].seen, &host);
+    for (int k = 0; k < n_streams; k++)
+        if (streams[s].blocking && streams[k].blocking && (s == 0) != (k == 0)) merge(&streams[s].seen, &streams[k].seen);
+    streams[s].seen.of[s]++;
+    return s;
+}
+
+static void host_waits(void *handle) { merge(&host, &streams[number_of(handle)].seen); }
+
 /* --- memory ---------------------------------------------------------------------------------------------------------- */
 
 #define GUARD 256
 #define GUARD_BYTE 0xA5
 #define RUBBISH 0x7F
-static struct { unsigned char *start; size_t size; } blocks[1 << 16];
+#define IDLE (1 << 20) /* larger memory is not kept when it is freed */
+/* `used`: of each stream the last operation on it; `before`: those on what was freed here, for which nothing has waited */
+static struct Block { unsigned char *start; size_t size; int idle; Clock used, before; } blocks[1 << 14];
 static int used;
 static size_t held, limit = (size_t)4 << 30; /* bytes that are allocated, and that there are */
 
@@ -62,64 +100,147 @@ static int look_at_all(void)
 {
     counters[WAITS]++;
     for (int i = 0; i < used; i++)
-        if (blocks[i].start) look_at(i);
+        if (blocks[i].start && !blocks[i].idle) look_at(i);
     return 0;
 }
 
+static struct Block *block_of(Address address)
+{
+    unsigned char *p = (unsigned char *)address;
+    for (int i = 0; i < used; i++)
+        if (blocks[i].start && !blocks[i].idle && p >= blocks[i].start && p <= blocks[i].start + blocks[i].size) return &blocks[i];
+    return NULL;
+}
+
+/* Note that the last operation of a stream uses the memory at an address. */
+static void touch(int s, Address address)
+{
+    struct Block *b = block_of(address);
+    if (!b) return;
+    for (int k = 0; k < n_streams; k++)
+        if (k != s && b->before.of[k] > streams[s].seen.of[k]) {
+            fprintf(stderr, "emulator: %zu bytes were freed while a stream uses them, and another stream uses them now\n", b->size);
+            violations++;
+            memset(&b->before, 0, sizeof b->before);
+        }
+    b->used.of[s] = streams[s].seen.of[s];
+}
+
+/* A kernel on a stream, with the addresses among its arguments. */
+API void emulator_uses(void *stream, const Address *addresses, int n)
+{
+    int s = submit(stream);
+    for (int k = 0; k < n; k++) touch(s, addresses[k]);
+}
+
+/* Memory that was freed last is given out first, as by the pools of other libraries, which Numba may be told to use. */
 API int cuMemAlloc_v2(Address *result, size_t size)
 {
-    unsigned char *memory;
-    int i = 0;
-    while (i < used && blocks[i].start) i++;
-    if (!size || i == 1 << 16) return INVALID_VALUE;
+    struct Block *b = NULL;
+    if (!size) return INVALID_VALUE;
     if (held + size > limit) return OUT_OF_MEMORY;
-    if (posix_memalign((void **)&memory, 512, size + 2 * GUARD)) return OUT_OF_MEMORY;
-    memset(memory, GUARD_BYTE, size + 2 * GUARD);
-    memset(memory + GUARD, RUBBISH, size);
-    if (i == used) used++;
+    for (int i = 0; i < used; i++)
+        if (blocks[i].idle && blocks[i].size == size && (!b || blocks[i].idle > b->idle)) b = &blocks[i];
+    if (b) {
+        b->before = b->used;
+        memset(&b->used, 0, sizeof b->used);
+    } else {
+        unsigned char *memory;
+        int i = 0;
+        while (i < used && blocks[i].start) i++;
+        if (i == 1 << 14 || posix_memalign((void **)&memory, 512, size + 2 * GUARD)) return OUT_OF_MEMORY;
+        if (i == used) used++;
+        b = &blocks[i];
+        memset(b, 0, sizeof *b);
+        b->start = memory + GUARD;
+        b->size = size;
+        memset(memory, GUARD_BYTE, size + 2 * GUARD);
+    }
+    memset(b->start, RUBBISH, size);
+    b->idle = 0;
     held += size;
     counters[ALLOCATIONS]++;
-    blocks[i].start = memory + GUARD;
-    blocks[i].size = size;
-    *result = (Address)(memory + GUARD);
+    *result = (Address)b->start;
     return 0;
 }
 
 API int cuMemFree_v2(Address address)
 {
+    static int freed;
     for (int i = 0; i < used; i++)
-        if (blocks[i].start == (unsigned char *)address) {
+        if (blocks[i].start == (unsigned char *)address && !blocks[i].idle) {
             look_at(i);
             held -= blocks[i].size;
-            free(blocks[i].start - GUARD);
-            blocks[i].start = NULL;
+            blocks[i].idle = ++freed;
+            if (blocks[i].size > IDLE) {
+                free(blocks[i].start - GUARD);
+                blocks[i].start = NULL;
+                blocks[i].idle = 0;
+            }
             return 0;
         }
     return INVALID_VALUE;
 }
 
-API int cuMemGetAddressRange_v2(Address *base, size_t *size, Address address)
+/* Memory that a library keeps for a stream, on which alone it is used again: work that the stream waits for is no danger. */
+API int emulator_free(Address address, void *stream)
 {
-    unsigned char *p = (unsigned char *)address;
-    for (int i = 0; i < used; i++)
-        if (blocks[i].start && p >= blocks[i].start && p <= blocks[i].start + blocks[i].size) {
-            if (base) *base = (Address)blocks[i].start;
-            if (size) *size = blocks[i].size;
-            return 0;
-        }
-    return NOT_FOUND;
+    struct Block *b = block_of(address);
+    int s = number_of(stream);
+    for (int k = 0; b && k < n_streams; k++)
+        if (k == s || b->used.of[k] <= streams[s].seen.of[k]) b->used.of[k] = 0;
+    return cuMemFree_v2(address);
 }
 
-static int up(void *to, const void *from, size_t n) { counters[BYTES_UP] += n; memcpy(to, from, n); return 0; }
-static int down(void *to, const void *from, size_t n) { counters[BYTES_DOWN] += n; memcpy(to, from, n); return look_at_all(); }
-API int cuMemcpyHtoD_v2(Address to, const void *from, size_t n) { return up((void *)to, from, n); }
-API int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t n) { return up((void *)to, from, n); }
-API int cuMemcpyDtoH_v2(void *to, Address from, size_t n) { return down(to, (void *)from, n); }
-API int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t n) { return down(to, (void *)from, n); }
-API int cuMemcpyDtoD_v2(Address to, Address from, size_t n) { memmove((void *)to, (void *)from, n); return 0; }
-API int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n) { memmove((void *)to, (void *)from, n); return 0; }
-API int cuMemsetD8_v2(Address to, unsigned char byte, size_t n) { memset((void *)to, byte, n); return 0; }
-API int cuMemsetD8Async(Address to, unsigned char byte, size_t n) { memset((void *)to, byte, n); return 0; }
+API int cuMemGetAddressRange_v2(Address *base, size_t *size, Address address)
+{
+    struct Block *b = block_of(address);
+    if (!b) return NOT_FOUND;
+    if (base) *base = (Address)b->start;
+    if (size) *size = b->size;
+    return 0;
+}
+
+static int up(void *to, const void *from, size_t n, void *stream)
+{
+    counters[BYTES_UP] += n;
+    memcpy(to, from, n);
+    touch(submit(stream), (Address)to);
+    return 0;
+}
+
+static int down(void *to, const void *from, size_t n, void *stream)
+{
+    counters[BYTES_DOWN] += n;
+    memcpy(to, from, n);
+    touch(submit(stream), (Address)from);
+    return look_at_all();
+}
+
+static int across(Address to, Address from, size_t n, void *stream)
+{
+    int s = submit(stream);
+    memmove((void *)to, (void *)from, n);
+    touch(s, to);
+    touch(s, from);
+    return 0;
+}
+
+static int set(Address to, unsigned char byte, size_t n, void *stream)
+{
+    memset((void *)to, byte, n);
+    touch(submit(stream), to);
+    return 0;
+}
+
+API int cuMemcpyHtoD_v2(Address to, const void *from, size_t n) { up((void *)to, from, n, NULL); host_waits(NULL); return 0; }
+API int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t n, void *stream) { return up((void *)to, from, n, stream); }
+API int cuMemcpyDtoH_v2(void *to, Address from, size_t n) { down(to, (void *)from, n, NULL); host_waits(NULL); return 0; }
+API int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t n, void *stream) { return down(to, (void *)from, n, stream); }
+API int cuMemcpyDtoD_v2(Address to, Address from, size_t n) { return across(to, from, n, NULL); }
+API int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, void *stream) { return across(to, from, n, stream); }
+API int cuMemsetD8_v2(Address to, unsigned char byte, size_t n) { return set(to, byte, n, NULL); }
+API int cuMemsetD8Async(Address to, unsigned char byte, size_t n, void *stream) { return set(to, byte, n, stream); }
 API int cuMemHostAlloc(void **result, size_t n) { *result = malloc(n); return *result ? 0 : OUT_OF_MEMORY; }
 API int cuMemFreeHost(void *p) { free(p); return 0; }
 API int cuMemGetInfo_v2(size_t *unused, size_t *total) { *unused = limit > held ? limit - held : 0; *total = limit; return 0; }
@@ -177,26 +298,36 @@ API int cuCtxGetDevice_v2(int *device) { *device = 0; return 0; }
 API int cuCtxGetId(void *context, unsigned long long *id) { *id = 1; return 0; }
 API int cuCtxGetApiVersion(void *context, unsigned *version) { *version = 13000; return 0; }
 API int cuCtxGetStreamPriorityRange(int *least, int *greatest) { *least = 0; *greatest = -5; return 0; }
-API int cuCtxSynchronize(void) { return look_at_all(); }
-API int cuCtxSynchronize_v2(void) { return look_at_all(); }
+API int cuCtxSynchronize(void) { for (int s = 0; s < n_streams; s++) merge(&host, &streams[s].seen); return look_at_all(); }
+API int cuCtxSynchronize_v2(void) { return cuCtxSynchronize(); }
 API int cuGetErrorName(int error, const char **text) { *text = "CUDA_ERROR"; return 0; }
 API int cuGetErrorString(int error, const char **text) { *text = "an error of the emulated driver"; return 0; }
 
-NEW_HANDLE(cuStreamCreate)
-NEW_HANDLE(cuStreamCreateWithPriority)
+API int cuStreamCreate(void **handle, unsigned flags)
+{
+    *handle = malloc(16);
+    streams[number_of(*handle)].blocking = !(flags & 1);
+    return 0;
+}
+API int cuStreamCreateWithPriority(void **handle, unsigned flags, int priority) { return cuStreamCreate(handle, flags); }
 NOTHING_TO_DO(cuStreamDestroy_v2)
-API int cuStreamSynchronize(void) { return look_at_all(); }
+API int cuStreamSynchronize(void *stream) { host_waits(stream); return look_at_all(); }
 NOTHING_TO_DO(cuStreamQuery)
-API int cuStreamWaitEvent(void) { counters[JOINS]++; return 0; }
+API int cuStreamWaitEvent(void *stream, Clock *event)
+{
+    counters[JOINS]++;
+    merge(&streams[number_of(stream)].seen, event);
+    return 0;
+}
 API int cuStreamGetFlags(void *stream, unsigned *flags) { *flags = 0; return 0; }
 API int cuStreamGetPriority(void *stream, int *priority) { *priority = 0; return 0; }
 API int cuStreamGetCtx(void *stream, void **context) { *context = primary; return 0; }
 API int cuStreamGetCtx_v2(void *stream, void **context, void **green) { *context = primary; if (green) *green = NULL; return 0; }
 API int cuStreamGetDevice(void *stream, int *device) { *device = 0; return 0; }
-NEW_HANDLE(cuEventCreate)
-NOTHING_TO_DO(cuEventDestroy_v2)
-NOTHING_TO_DO(cuEventRecord)
-NOTHING_TO_DO(cuEventSynchronize)
+API int cuEventCreate(Clock **event) { *event = calloc(1, sizeof(Clock)); return 0; }
+API int cuEventDestroy_v2(Clock *event) { free(event); return 0; }
+API int cuEventRecord(Clock *event, void *stream) { *event = streams[submit(stream)].seen; return 0; }
+API int cuEventSynchronize(Clock *event) { merge(&host, event); return 0; }
 NOTHING_TO_DO(cuEventQuery)
 API int cuEventElapsedTime_v2(float *milliseconds) { *milliseconds = 1; return 0; }
 

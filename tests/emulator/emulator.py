@@ -199,6 +199,8 @@ def install():
                     raise TypeError(f"an argument of {ctypes.sizeof(a)} bytes for a parameter of type {name}")
                 ctypes.memmove(ctypes.byref(value), ctypes.byref(a), ctypes.sizeof(a))
             values.append(value)
+        addresses = [v.value for v in values if isinstance(v, ctypes.c_uint64)]
+        driver.emulator_uses(ctypes.c_void_p(int(stream.handle)), (ctypes.c_uint64 * len(addresses))(*addresses), len(addresses))
         pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
         n = len(code.shared)
         places = (ctypes.c_void_p * n)(*(at for at, _ in code.shared))

@@ -61,6 +61,25 @@ def outcome(kernel, threads=64, fresh=False):
     return bool((x.copy_to_host() == 63.0 - np.arange(64.0)).all()), violations() - before
 
 
+def reused(wait):
+    """Violations where memory is freed while a kernel on one stream uses it, and a kernel on another stream gets it."""
+    cuda.synchronize()
+    before, streams = violations(), (cuda.external_stream(0x7000), cuda.external_stream(0x8000))
+    for stream in streams:
+        x = cuda.device_array(777, stream=stream)
+        adds[1, 64, stream](x)
+        del x
+        cuda.current_context().memory_manager.deallocations.clear()
+        wait(stream)
+    return violations() - before
+
+
+def joined(stream):
+    event = cuda.event(timing=False)
+    event.record(stream)
+    event.wait(cuda.external_stream(0x8000))
+
+
 print(
     json.dumps(
         {
@@ -69,6 +88,7 @@ print(
             "two barriers": outcome(has_two_barriers),
             "beyond": outcome(writes_beyond),
             "never written": outcome(adds, fresh=True),
+            "reused": [reused(wait) for wait in (lambda stream: None, lambda stream: stream.synchronize(), joined)],
             "too many threads": outcome(reverses, threads=1025),
         }
     )

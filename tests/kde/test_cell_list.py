@@ -10,6 +10,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from numbastats import kde
+from numbastats._core.launch import LOOP_FROM
+from numbastats.kde.cell_list import order_by_cell
 from tests.kde.naive import CPU, PROFILE, WRAPS, mesh, naive, small
 
 pytestmark = WRAPS
@@ -134,3 +136,14 @@ def test_density_at_a_number():
     assert model.pdf(0.5, out=out) is out and out == model.pdf(0.5)
     with pytest.raises(ValueError, match="shape"):
         kde.points(np.zeros((5, 2)), 0.5, H=np.eye(2))
+
+
+def test_order_by_cell():
+    """A stable order, counted in parts where there are many keys; empty cells have a place, too."""
+    r = np.random.default_rng(3)
+    for n, cells in ((0, 3), (7, 5), (LOOP_FROM, 40), (LOOP_FROM + 1, 3 * LOOP_FROM)):
+        key = r.integers(0, cells, n)
+        for workers in (1, 2):
+            order, starts = order_by_cell(key, cells, workers)
+            np.testing.assert_array_equal(order, np.argsort(key, kind="stable"))
+            np.testing.assert_array_equal(starts, np.searchsorted(key[order], np.arange(cells + 1)))

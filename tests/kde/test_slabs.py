@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from numbastats import kde
+from numbastats._core.parallel import worker_count
+from numbastats._core.slabs import in_slabs
 from numbastats.kde import arguments
+from numbastats.kde.arguments import make_model, parse_axes
+from numbastats.kde.engine import Request, plan_pass
 from tests.kde.naive import WRAPS
 
 pytestmark = WRAPS
@@ -48,6 +52,30 @@ def test_slabs_change_no_bit(monkeypatch):
         monkeypatch.setattr("numbastats._core.slabs.SLAB_WORK", 3e4)
         for a, b in zip(whole, everything(workers), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_slabs_by_the_sums_of_costs(monkeypatch):
+    monkeypatch.setattr("numbastats._core.slabs.SLAB_WORK", 10.0)
+    cost, found = np.array([1.0, 1.0, 30.0, 2.0, 7.0, 2.0, 9.0]), []
+    in_slabs(lambda a, b: found.append((a, b)), len(cost), cost, workers=1)
+    assert found == [(0, 3), (3, 5), (5, 7)]
+
+
+def test_loads_bound_the_samples_of_rows():
+    """The samples in the box of each row, counted one by one."""
+    r = np.random.default_rng(7)
+    for d, shape in ((2, (23, 19)), (3, (9, 7, 11)), (4, (5, 4, 6, 7))):
+        x = r.normal(size=(400, d))
+        model = make_model(x, h=0.9)
+        ask = Request(parse_axes([(-2.5, 3.0, m) for m in shape], d), shape, None, None, "cpu", worker_count(1))
+        plan = plan_pass(model, (), "rows", ask)
+        outer = plan.grid.order[:-1]
+        at = (x - plan.grid.origin) / plan.grid.step
+        rows = np.stack(np.meshgrid(*[np.arange(shape[a]) for a in outer], indexing="ij"), -1).reshape(-1, d - 1)
+        near = (np.abs(at[:, outer] - rows[:, None]) <= plan.grid.half[:-1]).all(-1).sum(1)
+        loads = plan.grid.loads(plan.lists)
+        assert loads.shape == near.shape and (loads >= near).all() and loads.max() <= plan.lists.kept
+        assert loads.mean() < 0.5 * plan.lists.kept
 
 
 INTERRUPTED = """

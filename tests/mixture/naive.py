@@ -130,3 +130,24 @@ def philox(counter, key):
         x0, x1, x2, x3 = (p1 >> 32) ^ x1 ^ k0, p1 & low, (p0 >> 32) ^ x3 ^ k1, p0 & low
         k0, k1 = (k0 + 0x9E3779B9) & low, (k1 + 0xBB67AE85) & low
     return x0, x1, x2, x3
+
+
+def best_starts(objective, means, usable, top):
+    """Of one data set the best starts that differ by more than 1e-3 in log-likelihood or in their means, and what each covers."""
+    value, means, picks = np.where(usable, objective, -math.inf), np.sort(means, axis=1), []
+    while len(picks) < top and value.max() > -math.inf:
+        best = int(np.argmax(value))
+        near = (value >= value[best] - 1e-3) & (np.abs(means - means[best]) <= 0.05 * (np.abs(means[best]) + 1e-3)).all(axis=1)
+        near[best] = True
+        picks.append((best, int((near & (value > -math.inf)).sum())))
+        value[near] = -math.inf
+    return picks
+
+
+def best_climb(objective, status, keeps, cover):
+    """Of the climbs of one data set the best by grade, then by objective: (which, hits, runner-up)."""
+    grade = np.select([(status == 0) & keeps, status == 0, status == 12], [3, 2, 0], 1)
+    which = int(np.lexsort((-objective, -grade))[0])
+    slack = 1e-6 * max(1.0, 1e-6 * abs(objective[which]))
+    other = (status == 0) & (objective < objective[which] - slack)
+    return which, cover[objective >= objective[which] - slack].sum(), objective[other].max() if other.any() else np.nan

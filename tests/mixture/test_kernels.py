@@ -8,8 +8,11 @@ import scipy.special
 
 from numbastats import mixture
 from numbastats._core.kernel import HOST_LOOPS
-from numbastats.mixture import kernels
-from tests.mixture.naive import direct_sums, paper_data, small_data
+from numbastats._core.status import Status
+from numbastats.mixture import arguments, engine, kernels
+from numbastats.mixture.families import family_of
+from numbastats.mixture.kernels import records
+from tests.mixture.naive import best_climb, best_starts, direct_sums, paper_data, small_data
 
 
 @pytest.mark.parametrize("family, K", [("inverse_gaussian", 2), ("gaussian", 3), ("gamma", 2), ("poisson", 2)])
@@ -136,3 +139,103 @@ def test_decrement_is_twice_the_gain_that_is_left():
 def test_what_the_host_calls_is_compiled_by_warmup():
     for name in kernels.on_host.__all__:
         assert HOST_LOOPS[f"mixture.{name}"] is getattr(kernels.on_host, name)
+
+
+OPTIONS = arguments.Options("newton", "portfolio", None, 1e-9, 5000, 0.0, None, 1.0, None, 2.5, "double")
+
+
+def slots_of(D, T, K, rng):
+    """Empty slots of climbs, and the facts and rules of normal data sets of 400 distinct values."""
+    hess = np.zeros((D * T, 3 * K - 1, 3 * K - 1))
+    slots = records.Slots(*np.full((2, D, T), -1), np.ones((D * T, 4, 3, K)), np.zeros(D * T, records.STATE), hess)
+    info = np.zeros(D, records.STATISTICS)
+    info["mass"], info["count"], info["distinct"], info["spread"], info["scale"] = 400.0, 400, 400, 1.0, 1.0
+    law = family_of("normal")
+    rules = kernels.Rules(law.code, law.base, 1.0, 3 * K - 1, 30, 1, T, T, 0.015, 1, 2.5, 0)
+    return slots, info, rules, OPTIONS.settings(law)
+
+
+def test_the_best_starts_that_differ_are_climbed_from():
+    """By the plain version; a second call goes on with what is left."""
+    rng, (D, S, T, K) = np.random.default_rng(3), (40, 30, 4, 2)
+    slots, info, rules, settings = slots_of(D, T, K, rng)
+    par = np.abs(rng.normal(size=(D, S, 3, K)))
+    par[:, :, 1] = rng.integers(1, 4, (D, S, K)) + 0.01 * rng.random((D, S, K))
+    state, choice = np.zeros(D * S, records.STATE), np.zeros(D, records.CHOICE)
+    state["objective"] = np.round(rng.normal(size=D * S), 2)
+    state["objective"][rng.random(D * S) < 0.05] = -np.inf
+    state["status"] = np.where(rng.random(D * S) < 0.2, Status.COLLAPSED, Status.OK)
+    usable, means = np.empty((D, S), np.int64), np.empty((D, S, K))
+    good = (state["status"] == Status.OK).reshape(D, S)
+    objective = np.where(np.isfinite(state["objective"]), state["objective"], -1e300).reshape(D, S)
+    kernels.PICK.serial(info, rules, settings, 0, par, state, usable, means, slots, choice)
+    assert (choice["lost"] == (~good).sum(axis=1)).all() and (choice["n_starts"] == S).all()
+    for again in (0, 1):
+        for d in range(D):
+            want = best_starts(objective[d], par[d, :, 1], good[d], 2 * T)[again * T : again * T + T]
+            assert list(zip(slots.start[d].tolist(), slots.cover[d].tolist(), strict=True))[: len(want)] == want
+            assert (slots.start[d, len(want) :] == -1).all()
+            for t, (r, _) in enumerate(want):
+                assert (slots.pars[d * T + t] == par[d, r]).all() and slots.climbs["phase"][d * T + t] == records.WARM
+        choice["left"] = 1
+        kernels.PICK.serial(info, rules, settings, 1, par, state, usable, means, slots, choice)
+
+
+def test_the_best_climb_is_the_fit():
+    """By the plain version: grades before objectives, hits, runner-up; components in order; what is left to climb from."""
+    rng, (D, T, K) = np.random.default_rng(4), (60, 5, 2)
+    slots, info, rules, _ = slots_of(D, T, K, rng)
+    climbs, M = slots.climbs, D * T
+    slots.start[:], slots.cover[:] = np.arange(T), rng.integers(1, 4, (D, T))
+    climbs["objective"], climbs["status"] = np.round(rng.normal(size=M), 1) - 100.0, rng.choice([0, 0, 0, 1, 11, 12], M)
+    climbs["loglik"], climbs["passes"] = climbs["objective"] - 1.0, rng.integers(1, 9, M)
+    slots.pars[:, :, 0], slots.pars[:, :, 1] = 0.5, rng.normal(size=(M, 1, K))
+    keeps = rng.random(M) < 0.7
+    slots.pars[~keeps, :, 0] = [1.0 - 1e-3, 1e-3]  # 0.4 observations
+    terms = np.tile([0.5, 2.0, -1.0, -np.inf], (D, 1))
+    choice, usable = np.zeros(D, records.CHOICE), np.ones((D, 3), np.int64)
+    choice["lost"] = 1
+    fit, hess, order = np.empty((D, 3, K)), np.empty((D, 0, 0)), np.empty((D, K), np.int64)
+    kernels.CHOOSE[0].serial(info, rules, terms, usable, slots, np.empty((D, T, 2)), choice, fit, hess, order)
+    for d in range(D):
+        own = slice(d * T, d * T + T)
+        objective, status, cover = climbs["objective"][own], climbs["status"][own], slots.cover[d]
+        which, hits, second = best_climb(objective, status, keeps[own], cover)
+        now, point = choice[d], slots.pars[d * T + which, records.CURRENT]
+        if status[which] == Status.COLLAPSED:
+            assert now.status == Status.COLLAPSED and np.isnan(fit[d]).all()
+            continue
+        certified = status[which] == 0
+        assert now.status == (Status.INADMISSIBLE if certified and not keeps[own][which] else status[which])
+        assert (now.hits, now.n_passes) == (hits, climbs["passes"][own].sum()) and now.objective == objective[which] + 2.0
+        np.testing.assert_equal(now.runner_up, second + 2.0)
+        assert now.n_singular == 1 + cover[status == Status.COLLAPSED].sum()
+        assert (fit[d] == point[:, np.argsort(-point[1])]).all()  # the sign of the units is -1
+        assert now.left == (0 if (keeps[own] & (status != Status.COLLAPSED)).any() else 3)
+
+
+@pytest.mark.parametrize("n", [3, 4, 61, 500])
+def test_of_a_data_set_and_its_mirror_image_one_is_turned(n):
+    law = family_of("normal")
+    x = np.random.default_rng(n).normal(size=(50, n))
+    turned = []
+    for sign in (1.0, -1.0):
+        data = arguments.arrange(arguments.flatten(sign * x, None, None), law)
+        p = engine.prepare(data, 0, 50, np.arange(50), law, OPTIONS, True)
+        turned.append(p.info["turned"] > 0)
+    skew = ((x - x.mean(axis=1, keepdims=True)) ** 3).sum(axis=1)
+    assert (turned[0] == (skew < 0.0)).all() and (turned[1] == (skew > 0.0)).all()
+
+
+@pytest.mark.parametrize("family", ["gamma", "student_t", "negative_binomial"])
+def test_entropy_of_the_responsibilities(family):
+    """ICL by the responsibilities of the fit."""
+    x = small_data(3, 60)
+    x = np.floor(x) if family == "negative_binomial" else x
+    options = dict(family=family, rng=1, n_init=2, criterion="icl")
+    fit = mixture.fit(x, (1, 2), **options)
+    r = mixture.responsibilities(x, fit.weights, fit.centres, fit.params, family=family)
+    entropy = -np.sum(r * np.log(np.maximum(r, 1e-300)))
+    free = (2 + (family == "student_t") + 1) * fit.n_components - 1
+    chosen = fit.selection["criterion"][fit.selection["chosen"]]
+    assert chosen == pytest.approx(free * np.log(60) - 2.0 * fit.loglik + 2.0 * entropy, rel=1e-12)

@@ -198,15 +198,15 @@ class GeneralizedHyperbolic(ByDensity):
             return *general, gh_log_norm(*general[:4])
         shape = [np.array(p, ndmin=1) for p in np.broadcast_arrays(*general[:4])]
         names, options = ("lam", "alpha", "beta", "delta"), dict(dtype=np.float64, device="cpu", workers=1)
-        return *general, elementwise(lambda d: kernels.GH_NORM, names, shape, **options).reshape(shape[0].shape)
+        return *general, elementwise(kernels.GH_NORM, names, shape, **options).reshape(shape[0].shape)
 
     def _density(self, name, x, **options):
         kernel = kernels.GH[name]
         if not self.batch_shape:
             options["constants"] = lambda d: self._density_parameters
-            return elementwise(lambda d: kernel, ("x",), (x,), cost=600.0, **options)
+            return elementwise(kernel, ("x",), (x,), cost=600.0, **options)
         names = ("x", "lam", "alpha", "beta", "delta", "mu", "norm")
-        return elementwise(lambda d: kernel, names, (x, *self._density_parameters), cost=600.0, **options)
+        return elementwise(kernel, names, (x, *self._density_parameters), cost=600.0, **options)
 
     def _kink(self):
         return self.mu
@@ -435,7 +435,7 @@ class _Density:
     def _log_body(self, g):
         """log(g^v K_v(alpha g) e^(alpha g)) through the library's own Bessel function."""
         v, g = self.order, np.maximum(g, 1e-200)
-        lk = elementwise(lambda d: kernels.LOG_KVE, ("order", "z"), (np.full_like(g, v), self.alpha * g), device="cpu")
+        lk = elementwise(kernels.LOG_KVE, ("order", "z"), (np.full_like(g, v), self.alpha * g), device="cpu")
         logs = v * np.log(g / self.length) + lk
         return np.where(self.alpha * g < self.centre, self.limit, logs) if v > 0 else logs
 
@@ -498,7 +498,7 @@ def _log_share_below(lam, alpha, beta, gamma, delta):
     if not delta:
         return 2 * lam * math.log(gamma / alpha)
     z = delta * np.array([alpha, gamma])
-    above, below = elementwise(lambda d: kernels.LOG_KVE, ("order", "z"), (np.full(2, lam), z), device="cpu")
+    above, below = elementwise(kernels.LOG_KVE, ("order", "z"), (np.full(2, lam), z), device="cpu")
     return lam * math.log(gamma / alpha) + above - below - delta * beta * (beta / (alpha + gamma))
 
 
@@ -531,7 +531,7 @@ def _log_kve(order, z):
     """log(e^z K_order(z)) of arrays of one shape."""
     order, z = np.broadcast_arrays(np.asarray(order, np.float64), z)
     values = elementwise(
-        lambda d: kernels.LOG_KVE,
+        kernels.LOG_KVE,
         ("order", "z"),
         (np.array(order, ndmin=1), np.array(z, ndmin=1)),
         dtype=np.dtype(np.float64),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 import numbastats.stable as stable
 from numbastats._core.broadcast import as_host, dtype_of, result_dtype
 from numbastats._core.checks import choice
-from numbastats._core.elementwise import any_lazy
+from numbastats._core.inputs import any_lazy
 from numbastats._core.kinds import device_kind
 from numbastats._core.options import hands_on
 from numbastats.distributions.arguments import StableFitOptions

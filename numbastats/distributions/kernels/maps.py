@@ -81,7 +81,7 @@ class Map:
         """Of values of any kind; a float64 array, or several; of the float type of the first value with ``dtype=None``."""
         options = {"dtype": np.float64} | options
         job = dict(cost=self.cost, outputs=self.outputs, double=True)
-        return elementwise(lambda d: self.kernel, self.names, values, **job, **options)
+        return elementwise(self.kernel, self.names, values, **job, **options)
 
 
 # --- units -------------------------------------------------------------------------------------------------------

@@ -10,11 +10,25 @@ import math
 import numpy as np
 from numba import from_dtype, prange, types
 
-from numbastats._core.kernel import array_function, device_function, host_loop
+from numbastats._core.kernel import HostLoop, array_function, device_function, host_loop
 from numbastats.kde.kernels.points import BALL_TYPE
-from numbastats.scalar.kde import larger, smaller
+from numbastats.scalar.kde import fused, larger, smaller
 
-__all__ = ["AXIS", "BLOCK", "CHUNKS", "count_loop", "line_loop", "moments_loop", "moments_of_cells_loop", "place_loop"]
+__all__ = [
+    "AXIS",
+    "BLOCK",
+    "CHUNKS",
+    "count_keys_loop",
+    "count_loop",
+    "first_places",
+    "line_loop",
+    "moments_loop",
+    "moments_of_cells_loop",
+    "near_loop",
+    "order_loop",
+    "place_loop",
+    "whiten_loop",
+]
 
 CHUNKS = 8  # fixed, so that results do not depend on the number of threads
 BLOCK = 256
@@ -160,6 +174,41 @@ def count_loop(x, w, axes, key, counts, coarse):
                     key[first + k] = -1
 
 
+def _first_places(counts, starts):
+    """First places of all cells; counts of parts, in columns from 1 on, become the first places of the parts' samples."""
+    place = np.int64(0)
+    for cell in range(starts.size - 1):
+        starts[cell] = place
+        for c in range(counts.shape[0]):
+            count = counts[c, cell + 1]
+            counts[c, cell] = place
+            place += count
+    starts[starts.size - 1] = place
+
+
+first_places = HostLoop("kde.first_places", _first_places, [(_i2, _i1)], parallel=False)
+
+
+@host_loop("kde.count_keys", (_i1, _i2))
+def count_keys_loop(key, counts):
+    """Keys per cell, as `count_loop` counts samples."""
+    for index in prange(counts.shape[0]):
+        c = np.int64(index)
+        for k in range(c * key.size // counts.shape[0], (c + 1) * key.size // counts.shape[0]):
+            counts[c, key[k] + 1] += 1
+
+
+@host_loop("kde.order", (_i1, _i2, _i1))
+def order_loop(key, places, order):
+    """Indices of keys in the order of their cells."""
+    for index in prange(places.shape[0]):
+        c = np.int64(index)
+        for k in range(c * key.size // places.shape[0], (c + 1) * key.size // places.shape[0]):
+            at = places[c, key[k]]
+            places[c, key[k]] = at + 1
+            order[at] = k
+
+
 @array_function(host=False)
 def _positions(key, at):
     """Replace cells by positions in the sorted order; -1 stays."""
@@ -197,6 +246,53 @@ def place_loop(x, w, lam, axes, key, offsets, u, w_out, lam_out):
             _move(w[a:b], to, w_out)
         if lam.size > 1:
             _move(lam[a:b], to, lam_out)
+
+
+@host_loop("kde.whiten", (_f2, _f1, _f2, _f2, _f2, _f2))
+def whiten_loop(x, mean, factor, y, low, high):
+    """``factor (x - mean)`` for a lower triangular factor; least and largest values of a chunk, infinite if one is no number."""
+    for index in prange(low.shape[0]):
+        c = np.int64(index)
+        n, d = x.shape
+        low[c], high[c] = math.inf, -math.inf
+        for k in range(c * n // low.shape[0], (c + 1) * n // low.shape[0]):
+            for j in range(d):
+                v = factor[j, 0] * (x[k, 0] - mean[0])
+                for i in range(1, j + 1):
+                    v += factor[j, i] * (x[k, i] - mean[i])
+                y[k, j] = v
+                known = v == v
+                low[c, j] = smaller(low[c, j], v if known else -math.inf)
+                high[c, j] = larger(high[c, j], v if known else math.inf)
+
+
+@host_loop("kde.near_points", (_f2, _f1, _f2, _f2, BALL_TYPE, _f2, _i1))
+def near_loop(points, mean, factor, near, ball, y, key):
+    """Points in the coordinates of the sorted samples, none farther than `near`, where the density is 0, and their cells."""
+    for index in prange(CHUNKS):
+        c = np.int64(index)
+        n, d = points.shape
+        g = ball[0]
+        for k in range(c * n // CHUNKS, (c + 1) * n // CHUNKS):
+            finite, known, cell = True, True, np.int64(0)
+            for j in range(d):
+                v = (points[k, 0] - mean[0]) * factor[j, 0]
+                for i in range(1, d):
+                    v = fused(points[k, i] - mean[i], factor[j, i], v)
+                y[k, j] = v
+                finite, known = finite and v - v == 0.0, known and points[k, j] == points[k, j]
+            for j in range(d):
+                lo, hi = near[0, j], near[1, j]
+                v = y[k, j] if finite or not known else hi
+                v = lo if v < lo else hi if v > hi else v
+                y[k, j] = v
+                if j >= d - 3:
+                    back = d - 1 - j
+                    origin = g.origin2 if back == 0 else g.origin1 if back == 1 else g.origin0
+                    cells = g.cells2 if back == 0 else g.cells1 if back == 1 else g.cells0
+                    at = (v - origin) / g.width if v == v else 0.0
+                    cell = cell * cells + np.int64(smaller(larger(at, 0.0), cells - 1.0))
+            key[k] = cell
 
 
 @host_loop("kde.moments_of_cells", (_f2, _f1, _i1, BALL_TYPE, _f2))

@@ -1,7 +1,8 @@
 """All that is jitted for mixtures: a file per job, each with its CPU and CUDA twin around shared bodies.
 
 ``prepare``: statistics and cells of every data set. ``starts``: start values. ``insertion``: where a mixture lacks
-a component. ``climb``: from these to an optimum, on the host.
+a component. ``choice``: which starts are climbed from, and which climb is the fit. ``climb``: from these to an optimum, on the
+host.
 ``rounds``: the same on a GPU, a pass and a step of all climbs in turn. ``passes``: sums over the observations. ``scores``: log
 densities, responsibilities and labels. ``draws``: from normal
 mixtures. ``latent``: climbs and densities of families that have a latent variable. Shared by these:
@@ -10,9 +11,11 @@ mixtures. ``latent``: climbs and densities of families that have a latent variab
 """
 
 from numbastats.mixture.kernels import insertion, on_host
+from numbastats.mixture.kernels.choice import CHOOSE, FEW, PICK, Rules
 from numbastats.mixture.kernels.climb import ACCELERATE, CLIMB
 from numbastats.mixture.kernels.draws import DRAWS
-from numbastats.mixture.kernels.insertion import INSERTION
+from numbastats.mixture.kernels.entropy import ENTROPY
+from numbastats.mixture.kernels.insertion import INSERTION, LATENT_LOGS
 from numbastats.mixture.kernels.latent import LATENT_CLIMBS, LATENT_SCORES, OWN
 from numbastats.mixture.kernels.passes import SUMS, known
 from numbastats.mixture.kernels.prepare import PREPARE
@@ -24,19 +27,25 @@ __all__ = [
     "ACCELERATE",
     "ADVANCE",
     "ADVANCE_ANY",
+    "CHOOSE",
     "CLIMB",
     "DENSITY",
     "DRAWS",
+    "ENTROPY",
+    "FEW",
     "INSERTION",
     "LABELS",
     "LATENT_ADVANCE",
     "LATENT_CLIMBS",
+    "LATENT_LOGS",
     "LATENT_PASSES",
     "LATENT_SCORES",
     "OWN",
     "PASSES",
+    "PICK",
     "PREPARE",
     "SCORES",
+    "Rules",
     "STARTS",
     "SUMS",
     "insertion",

@@ -15,9 +15,13 @@ import numba
 import numpy as np
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function, bind
+from numbastats.mixture.kernels.latent import FORMULAS, MAX_LATENT_CUDA_K, NUMBERS, component_numbers, numbers_of
+from numbastats.mixture.kernels.parameters import set_coefficients
 from numbastats.mixture.kernels.passes import FAST, LANES
 from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type
+from numbastats.mixture.kernels.starts import begun
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.elementary import exp_neg, log
 from numbastats.scalar.search import lower_bound
@@ -31,24 +35,32 @@ STEPS = 8  # of Newton's method in the weight
 
 
 class Grid(NamedTuple):
-    """The family's code and fixed shape, the admissible least width and number of observations, whether `logs` are given."""
+    """The base family's code and fixed shape, the admissible least width and number of observations; the family's own code.
+
+    Of families with a latent variable the logarithms of the density are given.
+    """
 
     family: int
     shape: float
     narrowest: float
     fewest: float
-    filled: int
+    code: int
 
 
 class Room(NamedTuple):
-    """By mixture: log densities at the cells, scores of the grid, and (gain, weight, m, v) of its peaks."""
+    """Work space, of one mixture or of each: coefficients, log densities at the cells, scores of the grid, its peaks searched.
 
+    A peak is (gain, weight, m, v).
+    """
+
+    P: Any
     logs: Any
     scores: Any
     searched: Any
 
 
 _function, _summing = array_function(fastmath=(), host=False), array_function(fastmath=FAST, host=False)
+_component_numbers = _density = _code = None  # bound to a family with a latent variable
 
 
 @_function
@@ -178,47 +190,94 @@ def _search(i, cells, logs, grid, info, ends, one):
 
 
 @_function
-def _best(order, searched, out):
-    """The components of the largest gains, in falling order; NaN where there are no more."""
-    for s in range(out.shape[0]):
-        best = -1
-        for t in range(order.size):
+def _best(order, searched, par, grid, starts):
+    """The mixture with each of the components of the largest gains, in falling order; NaN where there are no more.
+
+    Of families with a latent variable the best three, with each value of what comes with it. Returns the largest gain, or 0.
+    """
+    rows, K = par.shape
+    gain, latent = 0.0, grid.code != grid.family
+    for s in range(starts.shape[0]):
+        one, before, best = starts[s], starts[s % 3], -1
+        given = latent and s >= 3
+        for t in range(0 if given else order.size):
             if order[t] >= 0 and (best < 0 or searched[t, 0] > searched[best, 0]):
                 best = t
-        for u in range(4):
-            out[s, u] = searched[best, u] if best >= 0 else math.nan
         if best >= 0:
             order[best] = -1
+            gain = searched[best, 0] if searched[best, 0] > gain else gain
+        for i in range(rows):
+            own = searched[best, min(i, 2) + 1] if best >= 0 else math.nan
+            one[i, K] = before[i, K] if given else own
+            for k in range(K):
+                one[i, k] = par[i, k] * (1.0 - one[0, K]) if i == 0 else par[i, k]
+    for s in range(starts.shape[0] if latent else 0):
+        begun(starts[s][:, K:], grid.code, s // 3)
+    return gain
 
 
-def insertion_cpu(cells, q, info, owner, grid, P, room, out):
+@_function
+def _is_finite(par):
+    for i in range(par.shape[0]):
+        for k in range(par.shape[1]):
+            if not abs(par[i, k]) < math.inf:
+                return False
+    return True
+
+
+@_function
+def _none(starts):
+    """No starts."""
+    for s in range(starts.shape[0]):
+        for i in range(starts.shape[1]):
+            for k in range(starts.shape[2]):
+                starts[s, i, k] = math.nan
+
+
+def insertion_cpu(cells, q, info, owner, grid, par, room, starts, gains):
     order = np.empty(PEAKS, np.int64)
     for item in range(owner.size):
-        d = owner[item]
+        d, at = owner[item], item % room.scores.shape[0]
+        if not _is_finite(par[item]):
+            _none(starts[item])
+            gains[item] = math.nan
+            continue
         lo, hi = cells.off[d], cells.off[d + 1]
-        x, y, w, logs, scores, row = cells.t1[lo:hi], cells.t2[lo:hi], cells.w[lo:hi], room.logs[item], room.scores[item], info[d]
+        x, y, w, row = cells.t1[lo:hi], cells.t2[lo:hi], cells.w[lo:hi], info[d]
+        P, logs, scores = room.P[at], room.logs[item % room.logs.shape[0]], room.scores[at]
         own, ends = (x, y, w, q[0, lo:hi]), _ends(x, w, grid, row)
-        for j in range(x.size if grid.filled == 0 else 0):
-            logs[j] = _log_sum(P[item], x[j], y[j])
+        if grid.code == grid.family:
+            set_coefficients(P, par[item], grid.family, grid.shape, row.centre)
+            for j in range(x.size):
+                logs[j] = _log_sum(P, x[j], y[j])
         for i in range(scores.size):
             scores[i] = _score(i, own, logs, grid, row, ends)
         _peaks(scores, grid.family, order)
         for t in range(PEAKS):
             if order[t] >= 0:
-                _search(order[t], own, logs, grid, row, ends, room.searched[item, t])
-        _best(order, room.searched[item], out[item])
+                _search(order[t], own, logs, grid, row, ends, room.searched[at, t])
+        gains[item] = _best(order, room.searched[at], par[item], grid, starts[item])
 
 
-def insertion_cuda(cells, q, info, owner, grid, P, room, out):
+def insertion_cuda(cells, q, info, owner, grid, par, room, starts, gains):
     order, lane = cuda.shared.array(PEAKS, np.int64), cuda.threadIdx.x
     adding = lane < LANES
     for item in range(cuda.blockIdx.x, owner.size, cuda.gridDim.x):
         d = owner[item]
         lo, hi = cells.off[d], cells.off[d + 1]
-        x, y, w, logs, scores, row = cells.t1[lo:hi], cells.t2[lo:hi], cells.w[lo:hi], room.logs[item], room.scores[item], info[d]
-        own, ends = (x, y, w, q[0, lo:hi]), _ends(x, w, grid, row)
-        for j in range(lane, x.size if grid.filled == 0 and adding else 0, LANES):
-            logs[j] = _log_sum(P[item], x[j], y[j])
+        if not _is_finite(par[item]):
+            if lane == 0:
+                _none(starts[item])
+                gains[item] = math.nan
+            continue
+        x, y, w, row = cells.t1[lo:hi], cells.t2[lo:hi], cells.w[lo:hi], info[d]
+        P, logs, scores = room.P[item], room.logs[item], room.scores[item]
+        own, ends, own_logs = (x, y, w, q[0, lo:hi]), _ends(x, w, grid, row), grid.code == grid.family
+        if lane == 0 and own_logs:
+            set_coefficients(P, par[item], grid.family, grid.shape, row.centre)
+        cuda.syncthreads()
+        for j in range(lane, x.size if own_logs and adding else 0, LANES):
+            logs[j] = _log_sum(P, x[j], y[j])
         cuda.syncthreads()
         for i in range(lane, scores.size if adding else 0, LANES):
             scores[i] = _score(i, own, logs, grid, row, ends)
@@ -231,28 +290,93 @@ def insertion_cuda(cells, q, info, owner, grid, P, room, out):
                 _search(order[t], own, logs, grid, row, ends, room.searched[item, t])
         cuda.syncthreads()
         if lane == 0:
-            _best(order, room.searched[item], out[item])
+            gains[item] = _best(order, room.searched[item], par[item], grid, starts[item])
         cuda.syncthreads()
 
 
+def shapes_of_room(M, K, cells):
+    """Shapes of the work space for M mixtures of K components."""
+    return (M, 3, K), (M, max(cells, 1)), (M, GRID), (M, PEAKS, 4)
+
+
 def _split_insertion(args, parts):
-    """Shares of the mixtures."""
-    cells, q, info, owner, grid, P, room, out = args
-    return [
-        (cells, q, info, owner[a:b], grid, P[a:b], Room(*(part[a:b] for part in room)), out[a:b])
-        for a, b in ranges(owner.size, parts)
-    ]
+    """Shares of the mixtures, each with work space of its own for one mixture."""
+    cells, q, info, owner, grid, par, room, starts, gains = args
+    out = []
+    for a, b in ranges(owner.size, parts):
+        own = Room(*map(np.empty, shapes_of_room(1, par.shape[2], room.logs.shape[1])))
+        own = own if grid.code == grid.family else own._replace(logs=room.logs[a:b])
+        out.append((cells, q, info, owner[a:b], grid, par[a:b], own, starts[a:b], gains[a:b]))
+    return out
 
 
 _f, _i = numba.types.float64, numba.types.int64
 _f2, _f3 = _f[:, ::1], _f[:, :, ::1]
 _grid = numba.types.NamedTuple([_i, _f, _f, _f, _i], Grid)
-_room = numba.types.NamedTuple([_f2, _f2, _f3], Room)
+_room = numba.types.NamedTuple([_f3, _f2, _f2, _f3], Room)
 INSERTION = Kernel(
     "mixture.insertion",
     insertion_cpu,
     insertion_cuda,
-    lambda T: [(series_type(_f), _f2, STATISTICS_TYPE[::1], _i[::1], _grid, _f3, _room, _f3)],
+    lambda T: [(series_type(_f), _f2, STATISTICS_TYPE[::1], _i[::1], _grid, _f3, _room, _f[:, :, :, ::1], _f[::1])],
     dtypes=("float64",),
     split=_split_insertion,
 )
+
+
+# --- log densities of mixtures of families with a latent variable at the cells, relative to what the base family leaves out -----
+
+
+@_function
+def _logs(item, cells, info, owner, K, P, logs, lane, lanes):
+    lo, hi = cells.off[owner[item]], cells.off[owner[item] + 1]
+    centre, x = info[owner[item]].centre, cells.t1[lo:hi]
+    for j in range(lane, x.size, lanes):
+        top, s, more = -math.inf, 0.0, 0.0
+        for k in range(K):
+            top = max(top, P[7, k] + _density(x[j], numbers_of(P, k)))
+        for k in range(K):
+            s += exp_neg(P[7, k] + _density(x[j], numbers_of(P, k)) - top)
+        if _code == lat.NEGATIVE_BINOMIAL:  # by which the log probability of a count for its own mean differs from that for c
+            y = x[j] + centre
+            more = y * fam.deviance(fam.GAMMA, centre, y) if y > 0.0 else centre
+        logs[item, j] = top + log(s) + more
+
+
+def latent_logs_cpu(cells, info, owner, par, logs):
+    P = np.empty((NUMBERS, par.shape[2]))
+    for item in range(owner.size):
+        for k in range(par.shape[2]):
+            _component_numbers(k, par[item], info[owner[item]].centre, P)
+        _logs(item, cells, info, owner, par.shape[2], P, logs, 0, 1)
+
+
+def latent_logs_cuda(cells, info, owner, par, logs):
+    P, lane = cuda.shared.array((NUMBERS, MAX_LATENT_CUDA_K), np.float64), cuda.threadIdx.x
+    for item in range(cuda.blockIdx.x, owner.size, cuda.gridDim.x):
+        cuda.syncthreads()
+        if lane < par.shape[2]:
+            _component_numbers(lane, par[item], info[owner[item]].centre, P)
+        cuda.syncthreads()
+        _logs(item, cells, info, owner, par.shape[2], P, logs, lane, cuda.blockDim.x)
+
+
+def _split_latent_logs(args, parts):
+    cells, info, owner, par, logs = args
+    return [(cells, info, owner[a:b], par[a:b], logs[a:b]) for a, b in ranges(owner.size, parts)]
+
+
+LATENT_LOGS = {
+    code: Kernel(
+        f"mixture.logs_{name}",
+        latent_logs_cpu,
+        latent_logs_cuda,
+        lambda T: [(series_type(_f), STATISTICS_TYPE[::1], _i[::1], _f3, _f2)],
+        dtypes=("float64",),
+        split=_split_latent_logs,
+        _component_numbers=bind(component_numbers, _coefficients=formulas["coefficients"]),
+        _logs=bind(_logs, _density=formulas["density"], _code=code),
+    )
+    for code, (name, _rows, formulas) in FORMULAS.items()
+}
+"""By the codes of `numbastats.scalar.latent`."""

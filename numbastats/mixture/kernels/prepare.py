@@ -103,10 +103,11 @@ def _conclude(family, c, s1, s2, logs, spread, low, high, gap, info):
         spread = min(spread, (high - low) / 1.349)
     _mean, whole = fam.maximise(family, info.mass, s1, s2, c, 0.0, 0.0)
     info.centre, info.sum1, info.sum2, info.logs, info.spread = c, s1, s2, logs, spread
-    info.whole, info.floor = 0.0, 0.0
+    info.whole, info.floor, info.prior_d = 0.0, 0.0, 0.0
     if family <= fam.GAMMA:  # two values of a component, one of the least weight, differ by the smallest gap, or by rounding
         rounding = 1e-15 / info.scale if family == fam.GAUSSIAN else 1e-15
         info.whole = whole
+        info.prior_d = fam.gamma_terms(1.0 / whole)[0] if family == fam.GAMMA and whole > 0.0 else whole
         info.floor = max(0.25 * gap / info.mass if gap < 1e200 else 0.0, rounding * rounding)
 
 
@@ -132,26 +133,62 @@ def _compress(t1, t2, w, m, u1, u2, uw, q0, q1, q2):
         q0[j], q1[j], q2[j] = c0, c1, c2
 
 
+@_summing
+def _leans(y, w, power):
+    """Whether values are skewed to the left, by the sum of the cubes of their deviations from the mean.
+
+    Values at the same distance from both ends are taken together, so that the sum of -y is minus that of y.
+    """
+    n, mass, total = y.size, 0.0, 0.0
+    for i in range(n // 2):
+        mass += w[i] + w[n - 1 - i]
+        total += w[i] * y[i] + w[n - 1 - i] * y[n - 1 - i]
+    middle = n // 2
+    if n % 2 == 1:
+        mass += w[middle]
+        total += w[middle] * y[middle]
+    mean, third = power * (total / mass), 0.0
+    for i in range(n // 2):
+        e, f = y[i] * power - mean, y[n - 1 - i] * power - mean
+        third += w[i] * (e * e * e) + w[n - 1 - i] * (f * f * f)
+    e = y[middle] * power - mean
+    return third + (w[middle] * (e * e * e) if n % 2 == 1 else 0.0) < 0.0
+
+
 @_function
-def _prepare(d, y, power, m, family, sets, cells, q, info):
+def _turn(y, w, lane, lanes):
+    """Mirror values that are skewed to the left, so that the fit of -x is that of x mirrored."""
+    n = y.size
+    for i in range(lane, (n + 1) // 2, lanes):
+        y[i], y[n - 1 - i] = -y[n - 1 - i], -y[i]
+        w[i], w[n - 1 - i] = w[n - 1 - i], w[i]
+
+
+@_function
+def _prepare(d, y, power, m, family, unit, sets, cells, q, info):
     """Data set d."""
     a, b, p, e = sets.off[d], sets.off[d + 1], cells.off[d], cells.off[d + 1]
     t1, t2, w = sets.t1[a:b], sets.t2[a:b], sets.w[a:b]
     row = info[d]
     row.scale = 1.0
     if b > a:
+        for i in range(b - a if unit > 0 else 0):
+            w[i] = 1.0
+        if family == fam.GAUSSIAN and _leans(y[a:b], w, power[d]):
+            row.turned = 1
+            _turn(y[a:b], w, 0, 1)
         _summarise(y[a:b], w, power[d], family, t1, t2, row)
         u1, u2, uw, q0, q1, q2 = cells.t1[p:e], cells.t2[p:e], cells.w[p:e], q[0, p:e], q[1, p:e], q[2, p:e]
         _compress(t1, t2, w, m[d], u1, u2, uw, q0, q1, q2)
 
 
-def prepare_cpu(y, power, m, family, sets, cells, q, info):
+def prepare_cpu(y, power, m, family, unit, sets, cells, q, info):
     for d in range(info.size):
-        _prepare(d, y, power, m, family, sets, cells, q, info)
+        _prepare(d, y, power, m, family, unit, sets, cells, q, info)
 
 
 @_function
-def _sum(value, room):
+def lanes_total(value, room):
     """The sum of the values of all lanes, for all of them."""
     lane, half = cuda.threadIdx.x, LANES // 2
     cuda.syncthreads()
@@ -212,14 +249,14 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
         total += w[i] * (y[i] * power)
         least = min(least, w[i])
         distinct += 1.0 if i == 0 or y[i] != y[i - 1] else 0.0
-    mass, total, distinct = _sum(mass, room), _sum(total, room), _sum(distinct, room)
+    mass, total, distinct = lanes_total(mass, room), lanes_total(total, room), lanes_total(distinct, room)
     mean, shift, scale = total / mass, 0.0, 1.0
     if family == fam.GAUSSIAN:
         shift, total = mean, 0.0
         for i in range(lane, last, LANES):
             e = y[i] * power - mean
             total += w[i] * (e * e)
-        scale = math.sqrt(_sum(total, room) / mass)
+        scale = math.sqrt(lanes_total(total, room) / mass)
         if not scale > 0.0:
             scale = 1.0
     elif family <= fam.FIXED_GAMMA:
@@ -233,7 +270,7 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
             gap = min(gap, _gap(family, (y[i - 1] * power - shift) * inverse, v))
         if family != fam.GAUSSIAN and family < fam.POISSON:
             logs += w[i] * log(v)
-    c, logs = _sum(total, room) / mass, _sum(logs, room)
+    c, logs = lanes_total(total, room) / mass, lanes_total(logs, room)
     gap, least = _least(gap, room), _least(least, room)
     low, high = _quantile(t1, w, 0.25 * mass, room), _quantile(t1, w, 0.75 * mass, room)
     cuda.syncthreads()
@@ -245,7 +282,7 @@ def _summarise_together(y, w, power, family, t1, t2, info, room):
         s1 += w[i] * e
         s2 += w[i] * t2[i]
         spread += w[i] * e * e
-    s1, s2, spread = _sum(s1, room), _sum(s2, room), _sum(spread, room)
+    s1, s2, spread = lanes_total(s1, room), lanes_total(s2, room), lanes_total(spread, room)
     if lane == 0:
         info.mass, info.scale, info.shift, info.distinct, info.count = mass, scale, shift, np.int64(distinct), n
         _conclude(family, c, s1, s2, logs, spread, low, high, gap * least, info)
@@ -276,12 +313,39 @@ def _compress_together(t1, t2, w, m, u1, u2, uw, q0, q1, q2):
     cuda.syncthreads()
 
 
-def prepare_cuda(y, power, m, family, sets, cells, q, info):
+@_function
+def _leans_together(y, w, power, room):
+    """`_leans` by all lanes of a block, for all of them."""
+    n, lane = y.size, cuda.threadIdx.x
+    pairs, mass, total, third = (n + 1) // 2 if lane < LANES else 0, 0.0, 0.0, 0.0
+    for i in range(lane, pairs, LANES):
+        j = n - 1 - i
+        other = w[j] if j > i else 0.0
+        mass += w[i] + other
+        total += w[i] * y[i] + other * y[j]
+    mass, total = lanes_total(mass, room), lanes_total(total, room)
+    mean = power * (total / mass)
+    for i in range(lane, pairs, LANES):
+        j = n - 1 - i
+        e, f = y[i] * power - mean, y[j] * power - mean
+        third += w[i] * (e * e * e) + (w[j] if j > i else 0.0) * (f * f * f)
+    return lanes_total(third, room) < 0.0
+
+
+def prepare_cuda(y, power, m, family, unit, sets, cells, q, info):
     room = cuda.shared.array(LANES, np.float64)
     for d in range(cuda.blockIdx.x, info.size, cuda.gridDim.x):
         a, b, p, e = sets.off[d], sets.off[d + 1], cells.off[d], cells.off[d + 1]
         if b > a:
             t1, t2, w = sets.t1[a:b], sets.t2[a:b], sets.w[a:b]
+            for i in range(cuda.threadIdx.x, b - a if unit > 0 else 0, cuda.blockDim.x):
+                w[i] = 1.0
+            cuda.syncthreads()
+            if family == fam.GAUSSIAN and _leans_together(y[a:b], w, power[d], room):
+                _turn(y[a:b], w, cuda.threadIdx.x, cuda.blockDim.x)
+                if cuda.threadIdx.x == 0:
+                    info[d].turned = 1
+            cuda.syncthreads()
             _summarise_together(y[a:b], w, power[d], family, t1, t2, info[d], room)
             u1, u2, uw, q0, q1, q2 = cells.t1[p:e], cells.t2[p:e], cells.w[p:e], q[0, p:e], q[1, p:e], q[2, p:e]
             _compress_together(t1, t2, w, m[d], u1, u2, uw, q0, q1, q2)
@@ -290,9 +354,9 @@ def prepare_cuda(y, power, m, family, sets, cells, q, info):
 
 
 def _split_prepare(args, parts):
-    y, power, m, family, sets, cells, q, info = args
+    y, power, m, family, unit, sets, cells, q, info = args
     return [
-        (y, power[a:b], m[a:b], family, sets._replace(off=sets.off[a:]), cells._replace(off=cells.off[a:]), q, info[a:b])
+        (y, power[a:b], m[a:b], family, unit, sets._replace(off=sets.off[a:]), cells._replace(off=cells.off[a:]), q, info[a:b])
         for a, b in ranges(info.size, parts)
     ]
 
@@ -302,7 +366,7 @@ PREPARE = Kernel(
     "mixture.prepare",
     prepare_cpu,
     prepare_cuda,
-    lambda T: [(_f[::1], _f[::1], _i[::1], _i, series_type(_f), series_type(_f), _f[:, ::1], STATISTICS_TYPE[::1])],
+    lambda T: [(_f[::1], _f[::1], _i[::1], _i, _i, series_type(_f), series_type(_f), _f[:, ::1], STATISTICS_TYPE[::1])],
     dtypes=("float64",),
     split=_split_prepare,
 )

@@ -26,6 +26,7 @@ STATISTICS = _record(
     ("distinct", np.int64),
     ("count", np.int64),
     ("unit", np.int64),  # whether all weights are 1
+    ("turned", np.int64),  # whether its values are mirrored
 )
 """Statistics of a data set; `whole` is its dispersion, `floor` the least that two distinct values have.
 
@@ -38,7 +39,13 @@ STATE = _record(
 )
 """State of a climb. When it is done, `objective` to `status` and `passes` are its outcome."""
 
-STATISTICS_TYPE, STATE_TYPE = numba.from_dtype(STATISTICS), numba.from_dtype(STATE)
+CHOICE = _record(
+    *((name, np.float64) for name in "loglik objective decrement min_eig runner_up".split()),
+    *((name, np.int64) for name in "status n_iter n_passes hits n_singular n_climbed n_starts keeps lost going left".split()),
+)
+"""The fit of a data set; `lost` starts collapsed, `going` climbs are not at their ends, `left` starts may be climbed from yet."""
+
+STATISTICS_TYPE, STATE_TYPE, CHOICE_TYPE = map(numba.from_dtype, (STATISTICS, STATE, CHOICE))
 
 
 class Series(NamedTuple):
@@ -51,6 +58,38 @@ class Series(NamedTuple):
     t2: Any
     w: Any
     off: Any
+
+
+class Slots(NamedTuple):
+    """Climbs of data sets, T of each at most, and those that are none.
+
+    By data set and slot: the number of the start, -1 where there is none, and how many starts it stands for. Then for all slots
+    in a row points (D T, 4, rows, K), states and Hessians.
+    """
+
+    start: Any
+    cover: Any
+    pars: Any
+    climbs: Any
+    hess: Any
+
+    def part(self, a, b):
+        """Those of data sets a to b."""
+        T = self.start.shape[1]
+        return Slots(self.start[a:b], self.cover[a:b], *(one[a * T : b * T] for one in self[2:]))
+
+    def used(self):
+        """Data set, start, point and outcome of each climb; of arrays on the host."""
+        owner, t = np.nonzero(self.start >= 0)
+        at = owner * self.start.shape[1] + t
+        return owner, self.start[owner, t], self.pars[at, CURRENT], self.climbs[at]
+
+    def beside(self, others):
+        """These slots and others of the same data sets; of arrays on the host."""
+        D = len(self.start)
+        own, new = ([*s[:2], *(a.reshape(D, -1, *a.shape[1:]) for a in s[2:])] for s in (self, others))
+        joined = [np.concatenate(pair, axis=1) for pair in zip(own, new, strict=True)]
+        return Slots(*joined[:2], *(a.reshape(-1, *a.shape[2:]) for a in joined[2:]))
 
 
 class Work(NamedTuple):
@@ -84,6 +123,9 @@ def series_type(T):
 
 
 settings_type = numba.types.NamedTuple([_i, _f, _i, _f, _f, _f, _i, _i, _f, _f], Settings)
+
+
+slots_type = numba.types.NamedTuple([*[_i[:, ::1]] * 2, _f[:, :, :, ::1], STATE_TYPE[::1], _f[:, :, ::1]], Slots)
 
 
 work_type = numba.types.NamedTuple([_f[:, :, ::1], _f[:, :, :, ::1]], Work)

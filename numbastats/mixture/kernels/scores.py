@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -17,31 +18,82 @@ from numbastats.scalar.elementary import exp, exp_neg, log
 from numbastats.scalar.transforms import TRANSFORMS
 
 
-def scores_cpu(y, c, family, P, out, resp, stats):
+@device_function
+def outside(x, minimum, closed):
+    """Whether x lies outside of the support, or is infinite."""
+    return (abs(x) == math.inf) | (x < minimum) | ((x == minimum) & (closed == 0))
+
+
+# --- scores: of values as they are -------------------------------------------------------------------------------------------
+# y: their transforms; empty where these are the values. other: what else their logarithms take, which NumPy's functions give;
+# empty where there is nothing. numbers: minimum, scale, centre, and the terms of 1, y, the scale and `other`. out: log densities,
+# -inf outside of the support and where an exponent overflows, NaN for NaN; the rows of `resp` are NaN then.
+
+
+class Support(NamedTuple):
+    """Where values have a density: whether the minimum belongs to it, and whether it is whole numbers alone."""
+
+    closed: Any
+    whole: Any
+
+
+@device_function
+def beyond(x, minimum, support):
+    """Whether a value has no density: outside of the support, infinite, or NaN."""
+    return outside(x, minimum, support.closed) | (x != x) | ((support.whole > 0) & (x != math.floor(x)))
+
+
+@device_function
+def concluded(x, value, minimum, support):
+    """The log density of a value from that formula."""
+    value = value if value == value else -math.inf
+    value = -math.inf if beyond(x, minimum, support) else value
+    return value if x == x else x
+
+
+def scores_cpu(x, y, other, support, family, numbers, P, out, resp, stats):
     K, C = P.shape[1], P * LOG2E
-    for task in prange((y.size + CHUNK - 1) // CHUNK):
+    minimum, scale, c, add, by_y, by_scale, by_other = numbers
+    for task in prange((x.size + CHUNK - 1) // CHUNK):
         buf, t1, t2 = np.empty((K + 2, ROW)), np.empty(BLOCK), np.empty(BLOCK)
-        for q in range(np.int64(task) * CHUNK, min(np.int64(task) * CHUNK + CHUNK, y.size), BLOCK):
-            yb, o = y[q : q + BLOCK], out[q : q + BLOCK]
-            for i in range(yb.size):
-                t1[i], t2[i] = yb[i] - c, fam.deviance(family, yb[i], c)
+        for q in range(np.int64(task) * CHUNK, min(np.int64(task) * CHUNK + CHUNK, x.size), BLOCK):
+            xb, o = x[q : q + BLOCK], out[q : q + BLOCK]
+            yb = y[q : q + BLOCK] if y.size > 0 else xb
+            for i in range(xb.size):
+                v = yb[i] * scale
+                t1[i], t2[i] = v - c, fam.deviance(family, v, c)
             if stats.shape[0] > 0:
-                copy(t1, stats[0, q : q + yb.size])
-                copy(t2, stats[1, q : q + yb.size])
-            shifted(t1[: yb.size], t2[: yb.size], C, buf)
+                copy(t1, stats[0, q : q + xb.size])
+                copy(t2, stats[1, q : q + xb.size])
+            shifted(t1[: xb.size], t2[: xb.size], C, buf)
             s, top = buf[K], buf[K + 1]
-            for i in range(yb.size):
+            for i in range(xb.size):
                 o[i] = LN2 * top[i] + log(s[i])
+            for i in range(xb.size):
+                o[i] = (o[i] + (add + by_y * yb[i])) + by_scale
+            if other.size > 0:
+                ob = other[q : q + BLOCK]
+                for i in range(xb.size):
+                    o[i] += by_other * ob[i]
+            for i in range(xb.size):
+                o[i] = concluded(xb[i], o[i], minimum, support)
             for k in range(resp.shape[0]):
                 ek, rk = buf[k], resp[k, q : q + BLOCK]
-                for i in range(yb.size):
-                    rk[i] = ek[i] / s[i]
+                for i in range(xb.size):
+                    rk[i] = math.nan if beyond(xb[i], minimum, support) else ek[i] / s[i]
 
 
-def scores_cuda(y, c, family, P, out, resp, stats):
+def scores_cuda(x, y, other, support, family, numbers, P, out, resp, stats):
     K = P.shape[1]
-    for i in range(cuda.grid(1), y.size, cuda.gridsize(1)):
-        t1, t2 = y[i] - c, fam.deviance(family, y[i], c)
+    minimum, scale, c, add, by_y, by_scale, by_other = numbers
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        if beyond(x[i], minimum, support):
+            out[i] = -math.inf if x[i] == x[i] else math.nan
+            for k in range(resp.shape[0]):
+                resp[k, i] = math.nan
+            continue
+        v = y[i] if y.size > 0 else x[i]
+        t1, t2 = v * scale - c, fam.deviance(family, v * scale, c)
         if stats.shape[0] > 0:
             stats[0, i], stats[1, i] = t1, t2
         top = -math.inf
@@ -50,17 +102,20 @@ def scores_cuda(y, c, family, P, out, resp, stats):
         s = 0.0
         for k in range(K):
             s += exp_neg(P[0, k] + P[1, k] * t1 + P[2, k] * t2 - top)
-        out[i] = top + log(s)
+        value = (top + log(s) + (add + by_y * v)) + by_scale
+        value = value + by_other * other[i] if other.size > 0 else value
+        out[i] = value if value == value else -math.inf
         for k in range(resp.shape[0]):
             resp[k, i] = exp_neg(P[0, k] + P[1, k] * t1 + P[2, k] * t2 - top) / s
 
 
 _f, _i = numba.types.float64, numba.types.int64
+_support = numba.types.NamedUniTuple(_i, 2, Support)
 SCORES = Kernel(
     "mixture.scores",
     scores_cpu,
     scores_cuda,
-    lambda T: [(_f[::1], _f, _i, _f[:, ::1], _f[::1], _f[:, ::1], _f[:, ::1])],
+    lambda T: [(*[_f[::1]] * 3, _support, _i, numba.types.UniTuple(_f, 7), _f[:, ::1], _f[::1], _f[:, ::1], _f[:, ::1])],
     dtypes=("float64",),
 )
 
@@ -116,12 +171,6 @@ def with_factor(value, by_y, y, by_log, log_y):
     if by_log != 0.0:
         value += by_log * log_y
     return value if value == value else -math.inf
-
-
-@device_function
-def outside(x, minimum, closed):
-    """Whether x lies outside of the support, or is infinite."""
-    return (abs(x) == math.inf) | (x < minimum) | ((x == minimum) & (closed == 0))
 
 
 @_function

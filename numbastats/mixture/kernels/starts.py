@@ -13,10 +13,12 @@ import numpy as np
 
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.endings import COLLAPSED, OK
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function, device_function
+from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.parameters import above_floor, least_mass
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
-from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type
+from numbastats.mixture.kernels.records import STATE_TYPE, STATISTICS_TYPE, ranges, series_type
+from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 from numbastats.scalar.philox import philox4x32
 from numbastats.scalar.search import lower_bound
@@ -31,6 +33,14 @@ class Key(NamedTuple):
     stream: Any
     k0: Any
     k1: Any
+
+
+class Wanted(NamedTuple):
+    """The codes of a family and of its base family, and the passes that rank starts."""
+
+    family: int
+    base: int
+    ranking: int
 
 
 _function = array_function(fastmath=(), host=False)
@@ -66,7 +76,8 @@ def _below(q, j):
 
 
 @_function
-def _sort(x):
+def sort(x):
+    """Ascending."""
     for i in range(1, x.size):
         v = x[i]
         j = i
@@ -123,11 +134,11 @@ def _draw(cells, par, scratch, kind, family, info, start, dataset, key):
                         if (np.float64(w1) + 0.5) * 2.3283064365386963e-10 * total < near:
                             pick = y
                     centres[k] = pick
-                _sort(centres[:K])
+                sort(centres[:K])
                 for k in range(1, K):
                     middle = 0.5 * (centres[k] + centres[k - 1])
                     cuts[k] = float(lower_bound(u1, 0, n, middle))
-            _sort(cuts[1:K])
+            sort(cuts[1:K])
         good = True
         for k in range(K):
             if subset:  # the maximum likelihood of p + 1 observations each, drawn without replacement
@@ -152,44 +163,82 @@ def _draw(cells, par, scratch, kind, family, info, start, dataset, key):
     return False
 
 
+@device_function
+def skew_shift(s):
+    """Mean of the standard skew-normal distribution of shape s: delta sqrt(2/pi)."""
+    return math.sqrt(2.0 / math.pi) * (s / math.sqrt(1.0 + s * s))
+
+
 @_function
-def _start(item, cells, q, info, ids, kinds, family, key, par, flag, scratch):
-    """Problem number `item`."""
-    R = flag.shape[1]
-    d, r = item // R, item % R
+def begun(par, family, turn):
+    """Make of a start of the base family one of a family with a latent variable: what it lacks varies with the start."""
+    K, last = par.shape[1], par.shape[0] - 1
+    for k in range(K):
+        v = par[2, k]
+        if family == lat.STUDENT_T:
+            normal = turn // 3 % (K + 1) == k + 1  # a maximum there has a basin that small df may not reach
+            s = 1e3 if normal else (4.0 if turn % 3 == 0 else (12.0 if turn % 3 == 1 else 40.0))
+            par[2, k], par[last, k] = v * (1.0 - 2.0 / s), s
+        elif family == lat.SKEW_NORMAL:
+            s = (1.5 if turn % 2 == 0 else 3.0) * (-1.0 if (turn >> (k % 8)) & 1 else 1.0)
+            v = v * ((1.0 + s * s) / (1.0 + (1.0 - 2.0 / math.pi) * (s * s)))
+            par[1, k], par[2, k], par[last, k] = par[1, k] - math.sqrt(v) * skew_shift(s), v, s
+        else:
+            par[2, k] = (1.0 if turn % 3 == 0 else (4.0 if turn % 3 == 1 else 16.0)) * (0.5 + par[1, k])
+
+
+@_function
+def _start(item, cells, q, info, ids, kinds, wanted, key, given, par, state, scratch):
+    """Problem number `item`: a start, and the state of the passes that rank it: half as many again of few values."""
+    family, base, ranking = wanted
+    S, drawn = par.shape[1], par.shape[1] - given.shape[1]
+    d, r = item // S, item % S
     a, b = cells.off[d], cells.off[d + 1]
     own = cells.t1[a:b], cells.t2[a:b], q[0, a:b], q[1, a:b], q[2, a:b]
-    good = _draw(own, par[d, r], scratch, kinds[r], family, info[d], np.uint32(r), ids[d], key)
-    flag[d, r] = OK if good else COLLAPSED
+    one, now = par[d, r], state[item]
+    for i in range(one.shape[0]):
+        for k in range(one.shape[1]):
+            one[i, k] = given[d, r - drawn, i, k] if r >= drawn else 1.0
+    good = _draw(own, one, scratch, kinds[r], base, info[d], np.uint32(r), ids[d], key)
+    if good and r < drawn and family != base:
+        begun(one, family, r // 3)
+    now.objective = -math.inf
+    now.loglik, now.old, now.radius, now.step_max, now.decrement, now.min_eig = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    now.passes, now.tries, now.closing, now.rounds, now.steps, now.at_limit = 0, 0, 0, 0, 0, 0
+    now.status, now.phase = OK if good else COLLAPSED, c.START if good and ranking > 0 else c.DONE
+    now.left = ranking + ranking // 2 if info[d].distinct < 512 else ranking
 
 
-def starts_cpu(cells, q, info, ids, kinds, family, key, par, flag):
+def starts_cpu(cells, q, info, ids, kinds, wanted, key, given, par, state):
     scratch = np.empty((2, par.shape[3] + 1))
-    for item in range(flag.size):
-        _start(item, cells, q, info, ids, kinds, family, key, par, flag, scratch)
+    for item in range(state.size):
+        _start(item, cells, q, info, ids, kinds, wanted, key, given, par, state, scratch)
 
 
-def starts_cuda(cells, q, info, ids, kinds, family, key, par, flag):
+def starts_cuda(cells, q, info, ids, kinds, wanted, key, given, par, state):
     scratch = cuda.local.array((2, _CUTS), np.float64)
-    for item in range(cuda.grid(1), flag.size, cuda.gridsize(1)):
-        _start(item, cells, q, info, ids, kinds, family, key, par, flag, scratch)
+    for item in range(cuda.grid(1), state.size, cuda.gridsize(1)):
+        _start(item, cells, q, info, ids, kinds, wanted, key, given, par, state, scratch)
 
 
 def _split_starts(args, parts):
-    cells, q, info, ids, kinds, family, key, par, flag = args
+    cells, q, info, ids, kinds, wanted, key, given, par, state = args
+    S = par.shape[1]
     return [
-        (cells._replace(off=cells.off[a:]), q, info[a:b], ids[a:b], kinds, family, key, par[a:b], flag[a:b])
+        (cells._replace(off=cells.off[a:]), q, info[a:b], ids[a:b], kinds, wanted, key, given[a:b])
+        + (par[a:b], state[a * S : b * S])
         for a, b in ranges(len(ids), parts)
     ]
 
 
 _f, _i, _u = numba.types.float64, numba.types.int64, numba.types.uint32
-_key = numba.types.NamedUniTuple(_u, 3, Key)
+_key, _f4 = numba.types.NamedUniTuple(_u, 3, Key), _f[:, :, :, ::1]
+_fixed = STATISTICS_TYPE[::1], _u[::1], _i[::1], numba.types.NamedUniTuple(_i, 3, Wanted), _key
 STARTS = Kernel(
     "mixture.starts",
     starts_cpu,
     starts_cuda,
-    lambda T: [(series_type(_f), _f[:, ::1], STATISTICS_TYPE[::1], _u[::1], _i[::1], _i, _key, _f[:, :, :, ::1], _i[:, ::1])],
+    lambda T: [(series_type(_f), _f[:, ::1], *_fixed, _f4, _f4, STATE_TYPE[::1])],
     dtypes=("float64",),
     split=_split_starts,
 )
