@@ -11,11 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import numbastats as ns
+from numbastats._core.parallel import worker_count
 from numbastats.kde import engine
 from numbastats.kde import kernels as K
 from numbastats.kde.arguments import make_model, parse_axes
 from numbastats.kde.cell_list import PointList
 from numbastats.kde.kernels import geometry as G
+from numbastats.kde.kernels import resident
+from numbastats.kde.kernels.sorting import AXIS, BLOCK, CHUNKS
 
 from .common import Case, few, interleave
 
@@ -483,6 +486,12 @@ PEER_CASES = {
 # --- inputs of every kernel, for the GPU check ---
 
 
+def _planned(model, method, axes):
+    """Grid and sorted samples of a model on the whole grid."""
+    asked = engine.Request(axes, tuple(axes[2].tolist()), None, None, "cpu", worker_count(1))
+    return engine.plan_pass(model, (), method, asked)[2:]
+
+
 def _rows(method, kernel="epanechnikov", weighted=False, dimension=2):
     """Arguments of a rows kernel and its outputs."""
 
@@ -493,7 +502,7 @@ def _rows(method, kernel="epanechnikov", weighted=False, dimension=2):
         small = n < 1000
         shape = {2: (6, 9) if small else (60, 200), 3: (3, 4, 6) if small else (12, 20, 50)}[dimension]
         axes = parse_axes([(-2.0, 2.0, m) for m in shape], dimension)
-        _, _, grid, lists = engine.plan_pass(model, (), method, axes, workers=1)
+        grid, lists = _planned(model, method, axes)
         inputs = [lists.u, lists.w, lists.lam2, lists.starts, grid.geometry]
         lines, length = grid.lines, grid.row_length
         return inputs, (lines, length, model.power, grid)
@@ -529,7 +538,7 @@ def _cells_state(rng, dtype, n, edges):
     model = make_model(x, H=0.3 * np.eye(2) + 0.05)
     shape = (5, 6) if n < 1000 else (60, 80)
     axes = parse_axes([(-2.0, 2.0, m) for m in shape], 2)
-    _, _, grid, lists = engine.plan_pass(model, (), "cells", axes, workers=1)
+    grid, lists = _planned(model, "cells", axes)
     s = grid.footprint
     band, state = engine.scatter_cells(s, lists, "cpu", 1)
     inputs = [lists.u, lists.starts, s.ring, s.offsets, s.inner, s.record(band)]
@@ -562,6 +571,41 @@ def _listed(kernel, cells):
     return make
 
 
+def _resident(kernel):
+    """Inputs of a kernel for samples that stay on a GPU: those of the kernels before it."""
+
+    def make(rng, dtype, n, edges):
+        x, record, lanes = rng.standard_normal((n, 2)), np.zeros((CHUNKS + 1, 5, 2)), np.zeros((3, 4, CHUNKS * BLOCK))
+        some, all_lanes = 2 * -(-n // max(1, n // 1000)), lanes.shape[0] * lanes.shape[2]
+        axes, key, coarse, cells = np.zeros(2, AXIS), np.zeros(n, np.int64), np.zeros(30, np.int64), 7 * 9
+        axes["axis"], axes["step"], axes["low"], axes["high"], axes["first"] = (1, 0), 0.5, -5.0, 5.0, -5.0
+        axes["cells"], axes["inverse"], axes["coarse_cells"], axes["coarse_inverse"] = (7, 9), 0.8, (5, 6), 0.5
+        resident.COUNT.serial(x, axes, key, coarse)
+        order = np.argsort(np.where(key < 0, cells, key), kind="stable")
+        starts = np.searchsorted(np.sort(np.where(key < 0, cells, key)), np.arange(cells + 1))
+        parts, sizes, kept = np.zeros((resident.PARTS, 2), np.int64), axes["coarse_cells"].copy(), int(starts[-1])
+        if kernel != "middle_of_samples":
+            resident.MIDDLE.serial(some, x, record)
+        if kernel == "moments_of_lanes":
+            resident.LANES.serial(all_lanes, (x, record), lanes)
+        if kernel == "facts_of_cells":
+            resident.LARGEST.serial(resident.PARTS, (coarse, sizes, starts), parts)
+        if kernel == "cells_of_samples":
+            return [x, axes], [np.zeros_like(key), np.zeros_like(coarse)]
+        items, given, out = {
+            "middle_of_samples": (some, x, record),
+            "moments_in_lanes": (all_lanes, (x, record), lanes),
+            "moments_of_lanes": (3 * CHUNKS, lanes, record),
+            "largest_cells": (resident.PARTS, (coarse, sizes, starts), parts),
+            "facts_of_cells": (3, (parts, starts), np.zeros(3, np.int64)),
+            "samples_by_cells": (kept, (x, np.array([[1.0, 0.0], [0.0, 0.0], [0.5, 0.5]]), order), np.zeros((2, kept))),
+        }[kernel]
+        return [np.array([items]), given], [out]
+
+    return make
+
+
+_RESIDENT = "middle_of_samples moments_in_lanes moments_of_lanes cells_of_samples largest_cells facts_of_cells samples_by_cells"
 _STATES = {
     "c": _rows("rows-c"),
     **{p: _rows("rows-b", k, weighted=True) for p, k in enumerate(("uniform", "epanechnikov", "biweight", "triweight"))},
@@ -575,6 +619,7 @@ GPU_MAKERS = {
     "kde.direct_atomic": _with_buffers(_rows("skde-atomic", "triangular"), "direct"),
     "kde.cells_scatter": _cells_scatter,
     "kde.cells_finish": _cells_finish,
+    **{f"kde.{name}": _resident(name) for name in _RESIDENT.split()},
     "kde.points_power": _listed("epanechnikov", True),
     "kde.points_other": _listed("gaussian", True),
     "kde.exhaustive_power": _listed("epanechnikov", False),

@@ -7,6 +7,7 @@ events, before the kernel and after it.
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 
@@ -19,7 +20,20 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import OutOfDeviceMemory
 from numbastats._core.kernel import SIMULATED, Kernel
 
-__all__ = ["Device", "clear", "constant", "current_index", "download", "empty", "total", "upload", "view", "zeros"]
+__all__ = [
+    "Device",
+    "clear",
+    "constant",
+    "current_index",
+    "download",
+    "empty",
+    "multiprocessors",
+    "refuse_capture",
+    "total",
+    "upload",
+    "view",
+    "zeros",
+]
 
 OUT_OF_MEMORY = 2  # the driver's error code
 _DEFAULT = (0, 1)  # pointers of the legacy default stream
@@ -45,6 +59,8 @@ class Device:
     """
 
     def __init__(self, kinds=(), given=None):
+        if given is not None and hasattr(given, "is_capturing"):
+            refuse_capture(given.is_capturing())
         theirs = [] if SIMULATED else list(dict.fromkeys(k.current_stream() for k in kinds if k.on_device))
         own = _pointer(given) if given is not None else theirs[0] if theirs else 0
         self.stream = _numba_stream(own)
@@ -63,6 +79,15 @@ class Device:
     def wait(self):
         """Let the host wait for the stream."""
         cuda.synchronize() if not self.stream else self.stream.synchronize()
+
+
+def refuse_capture(capturing):
+    """Raise where work on a stream is not done but recorded: calls allocate memory, which would end the recording."""
+    if capturing:
+        raise RuntimeError(
+            "a CUDA graph is captured from this stream, and numbastats allocates memory, which a capture does not allow; call it "
+            "before the capture begins or after it has ended"
+        )
 
 
 def _pointer(stream):
@@ -93,9 +118,25 @@ def _join(first, then):
     event.wait(then)
 
 
+@functools.cache
+def _count():
+    """Number of GPUs."""
+    return 1 if SIMULATED else len(cuda.gpus)
+
+
+@functools.cache
+def _multiprocessors(index):
+    return cuda.gpus[index].MULTIPROCESSOR_COUNT
+
+
 def current_index():
-    """The number of the GPU that kernels run on."""
-    return 0 if SIMULATED else cuda.get_current_device().id
+    """The number of the GPU that kernels run on; Numba, which asks the driver, is asked where there are several."""
+    return 0 if _count() == 1 else cuda.get_current_device().id
+
+
+def multiprocessors():
+    """Number of multiprocessors of the GPU that kernels run on."""
+    return _multiprocessors(current_index())
 
 
 def _allocated(make, size):

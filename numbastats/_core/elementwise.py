@@ -126,7 +126,7 @@ def _of_arrays(job, given):
     where = choose_device(
         call.device, on_device=kind is not None, work=functools.partial(_work, job, given), workers=call.workers
     )
-    kernel = job.pick(dtype) if callable(job.pick) else job.pick
+    kernel = _kernel(job.pick, dtype)
     results, flat = given.results(job.outputs)
     if n and where == "cpu":
         _start(job, call, kernel, given.on_host(where, flat[0]), dtype, flat, None)
@@ -143,6 +143,11 @@ def _of_arrays(job, given):
     if call.out is None and kind is None and not given.shape:
         results = [r[()] for r in results]
     return tuple(results) if job.outputs > 1 else results[0]
+
+
+def _kernel(pick, dtype):
+    """The kernel that `pick` is, or gives for a dtype of the result."""
+    return pick if hasattr(type(pick), "serial") else pick(dtype)
 
 
 def _work(job, given):
@@ -196,7 +201,7 @@ def _of_numbers(pick, values, constants, extras, dtype, outputs):
         args += extras if type(extras) is tuple else extras(dtype)
     data, *results = np.empty((1 + outputs, 1), dtype)
     data[0] = first
-    (pick(dtype) if callable(pick) else pick).serial(data, *args, *results)
+    _kernel(pick, dtype).serial(data, *args, *results)
     return tuple([r[0] for r in results]) if outputs > 1 else results[0][0]
 
 

@@ -12,7 +12,6 @@ from numbastats._core import slabs
 from numbastats._core.broadcast import lent
 from numbastats._core.checks import choice
 from numbastats._core.costs import pays
-from numbastats._core.cuda_backend import cuda
 from numbastats._core.errors import DeviceNotAvailable, OutOfDeviceMemory, warn
 from numbastats._core.kernel import SIMULATED, InThreads, real_gpu
 from numbastats._core.options import DEVICES
@@ -64,7 +63,7 @@ def _geometry(n, threads):
     """Blocks and threads for n items; kernels are grid-stride, so any size is right."""
     if SIMULATED:  # 30-60 us per simulated thread
         return min(4, -(-n // 32)) or 1, 32
-    blocks = 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    blocks = 32 * gpu.multiprocessors()
     return max(LEAST_BLOCKS, min(-(-n // threads), blocks)), threads
 
 

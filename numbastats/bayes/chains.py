@@ -16,6 +16,7 @@ import threading
 
 import numpy as np
 
+from numbastats._core.place import Place
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses.record import record_of
 from numbastats.bayes.samplers import HAMILTONIAN, SAMPLERS, SURROGATE, WIDE, scales, surrogate
@@ -23,7 +24,6 @@ from numbastats.bayes.samplers.adaptation import ANGLE, adapt
 
 AUTO = "auto"
 _TRIES = 50  # surrogate proposals by which "auto" decides
-_MANY_COLUMNS = 2000  # order of a factorisation above which threads of BLAS pay
 _SLAB_COLUMNS = 3  # columns for each row from which n x n algebra pays where a slab has it made anew at every proposal of tau
 _LIGHT = 0.5  # "auto" takes no surrogate above this Pareto shape of its tries; they are few, so it is below a fit's limit
 
@@ -48,7 +48,7 @@ _blas_held: list[list] = []  # functions that restore the number of threads, a l
 @contextlib.contextmanager
 def one_blas_thread(n, p):
     """Keep BLAS to one thread while chains run on n x p rows, unless the algebra is large: waking threads takes longer."""
-    if min(n, p) >= _MANY_COLUMNS:
+    if min(n, p) >= scales.MANY_COLUMNS:
         yield
         return
     with _blas_lock:
@@ -81,6 +81,18 @@ def sampler_of(response, word, n, p, slab):
     if WIDE.word in found and p > least * n:
         return WIDE
     return SAMPLERS[usual] if usual else HAMILTONIAN
+
+
+def _each(state, move):
+    """A state with its arrays moved to or from a place, but for the mean of a metric, which only the host knows."""
+    if isinstance(state, dict):
+        return {name: move(v) for name, v in state.items()}
+    moved = {
+        name: _each(v, move) if isinstance(v, tuple | dict) else move(v)
+        for name, v in state._asdict().items()
+        if isinstance(v, tuple | dict) or (name != "mean" and not isinstance(v, int | float | None))
+    }
+    return state._replace(**moved)
 
 
 class Chains:
@@ -119,31 +131,48 @@ class Chains:
         self.weight = rows.facts[k.WEIGHT].sum()
         first, of = (0, chains) if number is None else number
         size = self.p + self.n * self.sampler.by_rows(self.n, self.p)
-        self.numbers = scales.Numbers(key, first, chains, of, size, self.sweeps, rows.workers)
+        place = self._place(rows)
+        self.numbers = scales.Numbers(
+            key, first, chains, of, size, self.sweeps, place, prior.slab if prior.slab_df is None else None
+        )
         self.iteration = self.offered = self.nonfinite = 0
         self.angle = ANGLE
         self.accepted = np.zeros(chains)
         self.ratios = []  # of the surrogate since the warmup: log of exact over approximate likelihood, per proposal and chain
-        self.attach(rows)
-        self.state = self.sampler.init(self.problem, self.prior, self.numbers, chains)
+        self._take(rows)
+        self.state = _each(self.sampler.init(self.problem, self.prior, self.numbers, chains), place.asarray)
+
+    def _place(self, rows):
+        """Where the states are: on a GPU with rows of floats, if one kernel draws all scales of the prior."""
+        there = rows.device == "cuda" and rows.resident and self.prior.plain and not self.sampler.by_rows(self.n, self.p)
+        return Place("cuda" if there else "cpu", rows.workers)
+
+    def _take(self, rows):
+        self.rows, self.problem = rows, self.sampler.problem(rows, self.prior)
+        if self.numbers.place.on_gpu and isinstance(self.problem, tuple):
+            self.problem = self.problem._replace(H=self.numbers.place.asarray(self.problem.H))
 
     def attach(self, rows):
         """Take up the data, which are not pickled with the chains."""
-        self.rows, self.problem = rows, self.sampler.problem(rows, self.prior)
+        self.numbers.attach(self._place(rows))
+        self._take(rows)
+        self.state = _each(self.state, self.numbers.place.asarray)
 
     def __getstate__(self):
         """The state that is pickled: without the data."""
-        return self.__dict__ | {"rows": None, "problem": None, "sampler": self.sampler.name}
+        state = self.state if self.rows is None else _each(self.state, self.numbers.place.host)
+        return self.__dict__ | {"rows": None, "problem": None, "sampler": self.sampler.name, "state": state}
 
     def __setstate__(self, state):
         self.__dict__ |= state | {"sampler": SAMPLERS[state["sampler"]]}
 
-    def quantities(self):
-        """Arrays of all chains by name, of those that the sampler has."""
+    def quantities(self, *names):
+        """Arrays of all chains by name, all that the sampler has or some; what they hold is that of the moment."""
         s = self.state
-        found = {"b": s.b, **s.scales._asdict(), "accepted": self.accepted, "loglik": getattr(s, "loglik", None)}
-        found |= getattr(s, "extras", {})
-        return {name: v for name, v in found.items() if v is not None}
+        found = {"b": s.b, **s.scales._asdict(), "loglik": getattr(s, "loglik", None)} | getattr(s, "extras", {})
+        wanted = {name: found.get(name) for name in names or found}
+        host = {name: self.numbers.place.host(v) for name, v in wanted.items() if v is not None}
+        return host | {"accepted": self.accepted}
 
     def advance(self):
         """One iteration of all chains; during warmup also adaptation. Acceptance is counted anew after the warmup."""
@@ -156,7 +185,9 @@ class Chains:
             self.ratios.append(info.ratios)
         if i < self.warmup and self.sampler.adapts:
             s = self.state
-            metric = adapt(self.rows, s.metric, s.b, i, self.warmup, info.acceptance.mean(), rotates=not self.sampler.sweeps)
+            B, rotates = self.quantities("b")["b"], not self.sampler.sweeps
+            metric = adapt(self.rows, s.metric, B, i, self.warmup, info.acceptance.mean(), rotates=rotates)
+            metric = metric if metric.H is s.metric.H else _each(metric, self.numbers.place.asarray)
             self.state, self.angle = s._replace(metric=metric), metric.angle
             if self.choosing and i == int(0.8 * self.warmup):
                 self._choose()
@@ -176,7 +207,7 @@ class Chains:
             info = self._step()
             total += info.acceptance.mean()
             tried.append(info.ratios)
-            best = max(best, self.state.loglik.max())
+            best = max(best, self.numbers.place.host(self.state.loglik).max())
             self.numbers.clock += 1
         # a plane separates the classes, so that the posterior has the prior's tails
         separable = self.rows.response.separable and best > -math.log(2.0)

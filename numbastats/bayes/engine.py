@@ -196,11 +196,11 @@ class Run:
                     self._shown.update()
                 drawn = chains.iteration - options.warmup
                 if drawn > 0 and drawn % options.thin == 0:
-                    self.moments.add(self.scaling.original(chains.state.b))
-                    arrays = chains.quantities()
+                    arrays = chains.quantities("b", *stored)
+                    self.moments.add(self.scaling.original(arrays["b"]))
                     pieces.append([arrays[name].copy() for name in stored])
                     if callback is not None:
-                        self._trace.append(self._quantities(chains.state))
+                        self._trace.append(self._quantities(**chains.quantities("b", "log_tau")))
                 now = time.perf_counter()
                 due = chains.iteration % every == 0 if every else now - called >= 1.0
                 if callback is not None and due:
@@ -220,10 +220,10 @@ class Run:
         extras = [own.name for own in record_of(self.options.response).own]
         return (*names, *(name for name in (*extras, "log_slab", "accepted", "loglik") if name in found))
 
-    def _quantities(self, s):
+    def _quantities(self, b, log_tau, accepted):
         """Quantities, shape (chains, k), of which the callback gets effective sample sizes."""
-        B, skip = self.scaling.original(s.b), self.scaling.intercept
-        tau = s.scales.log_tau[:, None] if self.options.tau is None else B[:, :0]
+        B, skip = self.scaling.original(b), self.scaling.intercept
+        tau = log_tau[:, None] if self.options.tau is None else B[:, :0]
         return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
 
     def progress(self):
@@ -236,7 +236,7 @@ class Run:
             "chain": np.arange(self.options.chains),
             "acceptance": chains.accepted / chains.offered,
             "ess": dict(zip(names, ess.tolist(), strict=True)),
-            "coefficients": self.scaling.original(chains.state.b),
+            "coefficients": self.scaling.original(chains.quantities("b")["b"]),
         }
 
     # --- results --------------------------------------------------------------------------------------------------------

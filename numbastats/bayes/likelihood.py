@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 
 from numbastats._core import device as gpu
 from numbastats._core.costs import Work
-from numbastats._core.launch import launch, pairwise_sum
 from numbastats._core.parallel import worker_count
+from numbastats._core.place import Place
 from numbastats._core.progress import LOG
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses import PROBIT
@@ -59,6 +57,7 @@ class Rows:
         if scale is None and X.dtype == np.int8:
             scale = np.ones(width)
         self.X, self.device, self.workers, self.scale, self.shift = X, device, worker_count(workers), scale, shift
+        self.place = Place(device, self.workers)
         self.response, self.facts = record_of(response), np.ones((3, 1)) if facts is None else facts
         self.predictors = self.response.predictors(self.facts[k.OUTCOME]) if isinstance(self.response, Joint) else 1
         self.shape = n, (width if scale is None else scale.size) * self.predictors
@@ -72,9 +71,14 @@ class Rows:
         else:  # a tile in both forms, stored and as floats, fits the first-level cache
             self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
-        self._kept: Any = None
+        self._kept: tuple = ()
         if device == "cuda" and self._whole is not None:
             self._whole, self._facts = gpu.upload(X), gpu.upload(self.facts)
+
+    @property
+    def resident(self):
+        """Whether a pass takes coefficients as they are, so that they may stay where the rows are."""
+        return isinstance(self.X, np.ndarray) and self.scale is None and not isinstance(self.response, Joint)
 
     def _parts(self):
         """Yield first row number and rows as floats, whole chunks at a time."""
@@ -122,16 +126,22 @@ class Rows:
         return self.floats().astype(np.float64, copy=False) if sparse is None else sparse
 
     def _run(self, kernels, B, key, streams, step):
-        (n, p), chains = self.X.shape, B.shape[0]
-        chunks = -(-n // self.chunk)
-        B = np.ascontiguousarray(self._stored(B), self.dtype)
-        if self.device == "cuda":
-            G, S, total, there = self._room(chunks, chains, p)
-            for host, array in zip((B, streams), there, strict=True):
-                array.copy_to_device(host)
-            B, streams = there
+        """Sums over the rows of X, and of numbers of the rows; of coefficients on a GPU sums there, until the next pass."""
+        place, here, chains, p = self.place, isinstance(B, np.ndarray), B.shape[0], self.X.shape[1]
+        if not place.on_gpu:
+            B = np.ascontiguousarray(self._stored(B), self.dtype)
+            G, S, total, sums = self._room(chains)
         else:
-            G, S = np.empty((chunks, chains, p), self.dtype), np.empty((chunks, chains))
+            if not self._kept or self._kept[1].shape[1] != chains:
+                self._kept = *self._room(chains), place.empty((chains, p), self.dtype), place.empty(chains, np.uint32)
+            G, S, total, sums, stored, words = self._kept
+            if here:
+                stored.copy_to_device(np.ascontiguousarray(self._stored(B), self.dtype))
+                words.copy_to_device(streams)
+                B, streams = stored, words
+            elif self.dtype != np.float64:
+                place.run(k.SINGLE, B.size, B, stored)
+                B = stored
         args = (B, *key, streams, np.uint32(step))
         if self._whole is None:  # a chunk for every thread
             parts = self.X.parts(max(self.part, self.chunk * self.workers))
@@ -142,22 +152,14 @@ class Rows:
             items = S[c].size * k.GROUP
             cost = x.shape[0] * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW) / items
             arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), self._facts, G[c], S[c])
-            where = {"device": self.device, "workers": self.workers, "threads": k.GROUP}
-            launch(kernels[self.kernels], arguments, items, cost=cost, outputs=(-2, -1), **where)
-        if self.device == "cuda":
-            launch(k.TOTALS, (G, total), total.size, device="cuda")
-            total, S = total.copy_to_host(), S.copy_to_host()
-        else:
-            total = G.sum(axis=0, dtype=np.float64)
-        return self._of_rows(total), np.array([pairwise_sum(s) for s in S.T])
+            place.run(kernels[self.kernels], items, *arguments, cost=cost, threads=k.GROUP)
+        place.run(k.TOTALS, total.size, G, S, total, sums, cost=0.5 * G.shape[0])
+        return (self._of_rows(place.host(total)), place.host(sums)) if here else (total, sums)
 
-    def _room(self, chunks, chains, p):
-        """Memory on the GPU for the sums of the chunks, the total and the inputs; kept for the next pass."""
-        if self._kept is None or self._kept[1].shape != (chunks, chains):
-            sums = gpu.empty((chunks, chains, p), self.dtype), gpu.empty((chunks, chains), np.float64)
-            inputs = gpu.empty((chains, self.X.shape[1]), self.dtype), gpu.empty(chains, np.uint32)
-            self._kept = *sums, gpu.empty((chains, p), np.float64), inputs
-        return self._kept
+    def _room(self, chains):
+        """Memory for the sums of the chunks and of all rows."""
+        chunks, empty, p = -(-self.X.shape[0] // self.chunk), self.place.empty, self.X.shape[1]
+        return empty((chunks, chains, p), self.dtype), empty((chunks, chains)), empty((chains, p)), empty(chains)
 
     def _stored(self, B):
         """Coefficients of the stored columns whose linear predictors are those of B."""
@@ -186,7 +188,8 @@ class Rows:
             values, slopes = zip(*(self.response.value(*self._jointly(b)) for b in B), strict=True)
             return np.array(values), np.array([self._over_rows(s) for s in slopes])
         none = np.uint32(0)
-        g, total = self._run(self.response.kernels, B, (none, none), np.zeros(B.shape[0], np.uint32), 0)
+        streams = np.zeros(B.shape[0], np.uint32)
+        g, total = self._run(self.response.kernels, B, (none, none), streams, 0)
         return total, g
 
     def _jointly(self, b):

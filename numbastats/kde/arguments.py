@@ -19,6 +19,7 @@ from numbastats.kde.bandwidth import Form
 from numbastats.kde.model import Model
 from numbastats.kde.moments import moments
 from numbastats.kde.records import RECORDS, ROWS, KernelName, kernel_of, names_of
+from numbastats.kde.resident import moments_there, resident
 
 GridMethod = Literal["auto", "rows", "rows-b", "rows-c", "cells", "skde", "skde-atomic", "skde-crop", "skde-row", "ep"]
 PointMethod = Literal["auto", "cells", "ep"]
@@ -34,6 +35,7 @@ PRODUCT_METHODS = ("auto", "rows", "rows-b", "skde-row", "skde", "skde-atomic", 
 SLOPE_METHODS = ("auto", "rows", "rows-b", "skde-row")
 SIGMAS = ("cov", "diag", "identity")
 CONVENTIONS = get_args(Convention)
+MOMENTS_SUFFICE = ("eq9", "scott", "silverman")  # rules that do not look at single samples
 
 
 # --- arguments -----------------------------------------------------------------------------------------------------------
@@ -171,13 +173,20 @@ class SlabOptions(SampleOptions, total=False):
     derivative: int | None
 
 
-def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=None, workers=None, **matrix):
-    """Validate and fix the kernel matrix; the other keywords are `MatrixOptions`."""
+def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=None, workers=None, stay=False, **matrix):
+    """Validate and fix the kernel matrix; the other keywords are `MatrixOptions`. Samples on a GPU may `stay` there."""
     options = MatrixOptions(**matrix)
     form = options.form
     if weights is not None:
         rows_alike(samples, weights, ("samples", "weights"))
-    x, own, kind = as_samples(samples)
+    there, m = None, None
+    if stay and weights is None and isinstance(options.bandwidth, str) and options.bandwidth in MOMENTS_SUFFICE:
+        there = resident(samples)
+    if there is not None:
+        m = moments_there(*there[:2])
+        if m["bad"] or not (np.diag(m["M2"]) > 1e-200).all():  # messages about samples are made on the host
+            there, m = None, None
+    place, x, own, kind = (None, *as_samples(samples)) if there is None else there
     kernel = kernel_of(options.kernel)
     choice("bw_convention", options.bw_convention, CONVENTIONS)
     check_policy(nan_policy)
@@ -200,7 +209,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
         raise ValueError(f"tail=0 is for kernel='gaussian'; pass a tail such as 1e-10 for {kernel!r}")
     given = None if weights is None else check_weights(weights, n, d)
     w = None if given is None else rules.near_one(given)
-    m = moments(x, w, workers)
+    m = moments(x, w, workers) if m is None else m
     dropped, keep = 0, None
     if (m["bad"] or m["bad_weights"]) and nan_policy == "omit":
         keep = ~np.isnan(x).any(1) & (True if given is None else ~np.isnan(given))
@@ -242,6 +251,7 @@ def make_model(samples, weights=None, *, tail=1e-10, nan_policy="raise", dtype=N
         dropped=dropped,
         product=product,
         keep=keep,
+        place=place,
     )
 
 

@@ -16,7 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.broadcast import real64, unmasked
+from numbastats._core.broadcast import real64
+from numbastats._core.data import doubles
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.kinds import rows_alike
 from numbastats.kde.kernels.pairs import PIECES
@@ -164,7 +165,7 @@ def _prepare(samples, weights) -> tuple[np.ndarray, np.ndarray | None, float]:
 def _checked(samples, weights):
     """Samples of positive weight, their weights or None, and the effective number."""
     rows_alike(samples, weights, ("samples", "weights"))
-    x = real64(unmasked(samples))
+    x = doubles(samples, "samples")
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or x.shape[0] == 0:
         raise ValueError(f"samples have shape {np.shape(samples)}; pass (n, d) or (n,) with n >= 1")

@@ -30,6 +30,7 @@ class Sorted:
     weight: float  # bound on the weight that one grid point can see
     count: float  # bound on the number of samples that one grid point can see
     inside: int  # samples that some grid position may see; less than `kept` only in one dimension
+    crowd: int = 0  # most samples in a cell; of a line all
     lost: float = 0.0  # the quantum, where weights are smaller than it
     cells: Any = None  # number of cells per axis
     first: Any = None  # grid position of the first cell, for method "cells"
@@ -73,7 +74,7 @@ def _sorted(x, w, lam, axes, workers):
     w_out = np.empty(kept) if w.size > 1 else w
     lam_out = np.empty(kept) if lam.size > 1 else lam
     run_loop(loops.place_loop, n, workers, x, w, lam, axes, key, counts, u, w_out, lam_out)
-    return Sorted(u, w_out, lam_out, starts, most, count, kept)
+    return Sorted(u, w_out, lam_out, starts, most, count, kept, crowd=int(np.diff(starts).max()))
 
 
 def _counters(n, cells):
@@ -123,7 +124,7 @@ def _line(x, w, lam, axes, workers):
     table = np.zeros((chunks, 4, int(axes["coarse_cells"][0]), 2))
     run_loop(loops.line_loop, n, workers, x.reshape(-1), w, axes, u, inside, table)
     most, count = _largest(table.sum((0, 1)), w)
-    return Sorted(u[None], w, lam, np.array([0, n]), most, count, int(inside.sum()))
+    return Sorted(u[None], w, lam, np.array([0, n]), most, count, int(inside.sum()), crowd=n)
 
 
 def ball_cells(y, w, lam, low, width, cells, workers=None):
@@ -245,7 +246,7 @@ class PointList:
             box = float(np.minimum(self.cells, 2 / width + 2).prod())  # cells that a point sees
             edge = {1: 4.0, 2: 8 / width + 16, 3: 24 * (1 / width + 2) ** 2}  # cells that meet the edge of the support, at most
             scanned = min(box, edge[d]) if self.ball["use_moments"][0] else box
-            most = 100 + 5 * box + (2 + 0.5 * d) * min(n, scanned * np.diff(self.sorted.starts).max())
+            most = 100 + 5 * box + (2 + 0.5 * d) * min(n, scanned * self.sorted.crowd)
         else:
             kernel, cost = self.loops.exhaustive, float(n)
             most = 100 + (2 + 0.5 * d) * n

@@ -9,8 +9,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import doubt_per_cent
+from numbastats._core.data import doubles
 from numbastats._core.errors import names_ours
 from numbastats._core.launch import choose_device
 from numbastats._core.options import hands_on
@@ -102,7 +102,7 @@ class ConditionalDensity:
         Exact for the density that is linear between the positions: an error of the order of the squared step.
         """
         doubt_per_cent(p)
-        probabilities, y = real64(unmasked(p)), self.grid[-1]
+        probabilities, y = doubles(p, "p"), self.grid[-1]
         last, step = len(y) - 1, y[1] - y[0]
         cdf = self.cdf().reshape(-1, last + 1)
         f = np.maximum(self.density, 0.0).reshape(cdf.shape)
@@ -119,7 +119,7 @@ class ConditionalDensity:
 
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
         """Ends of the interval around the median that holds a probability, with equal tails, at every x; see `quantile`."""
-        tail = 0.5 - 0.5 * real64(unmasked(confidence))
+        tail = 0.5 - 0.5 * doubles(confidence, "confidence")
         return self.quantile(tail), self.quantile(1 - tail)
 
     def hdr_levels(self, probs: ArrayLike) -> Any:
@@ -136,7 +136,7 @@ class ConditionalDensity:
             Shape of probs, then that of the positions of x. The region is where the density is at least that; it may have
             several parts, as a conditional interval cannot. See `numbastats.kde.hdr_levels`.
         """
-        probs = real64(unmasked(probs))
+        probs = doubles(probs, "probs")
         f = np.maximum(self.density, 0.0).reshape(-1, self.density.shape[-1])
         levels = [hdr_levels(row, probs) if row.max() > 0 else np.full(probs.shape, math.nan) for row in f]
         return np.stack(levels, -1).reshape(probs.shape + self.density.shape[:-1])
@@ -263,7 +263,7 @@ def _given_others(samples, weights, options):
 def _first(m: Model, k):
     """The model of the first k coordinates of a product form."""
     return dataclasses.replace(
-        m, x=np.ascontiguousarray(m.x[:, :k]), H=m.H[:k, :k], low=m.low[:k], high=m.high[:k], product=k > 1, sigma=None
+        m, samples=np.ascontiguousarray(m.x[:, :k]), H=m.H[:k, :k], low=m.low[:k], high=m.high[:k], product=k > 1, sigma=None
     )
 
 

@@ -260,7 +260,7 @@ def state_of(x, w, plan, device, workers):
     m, g = plan.model, dataclasses.replace(plan.grid, geometry=plan.grid.geometry.copy())
     if not len(x):
         return np.zeros((g.lines, g.state_size(m.power)), np.int64), 0
-    model = dataclasses.replace(m, x=x, weights=w, low=x.min(0), high=x.max(0))
+    model = dataclasses.replace(m, samples=x, weights=w, low=x.min(0), high=x.max(0))
     lists = collect(model, g, np.ones(1), np.ones(1) if w is None else w, workers)
     lists.w = np.rint(lists.w * g.q)
     return accumulate(g, lists, model.power, g.geometry, g.lines, device, workers), len(x) - lists.inside
@@ -281,7 +281,7 @@ def grid_by(e, axes, method, derivative, device, progress):
             f"an executor sums the rows of {names_of(ROWS)} kernels, and takes no other {wrong[0]}=; pass workers= as a "
             "number of threads"
         )
-    bare = dataclasses.replace(m, x=m.x[:0], weights=None, dtype=np.dtype(np.float64))
+    bare = dataclasses.replace(m, samples=m.x[:0], weights=None, dtype=np.dtype(np.float64))
     plan = plan_of(bare, axes, len(m.x), m.weights is not None)
     cells = plan.grid.lines * plan.grid.state_size(m.power)
     step = max(SHARE, 2 * cells)  # 8 d bytes are sent per sample, 8 bytes per cell come back

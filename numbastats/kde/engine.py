@@ -70,7 +70,7 @@ def choose(method, model, grid, length, derivative):
         return "skde-row"
     plain = model.power == 1 and model.weights is None and model.scale is None and derivative is None and not model.product
     if method == "auto" and plain and model.d == 2 and WIDE <= grid.half.min() and grid.half.max() <= LONG_ROW:
-        if grid.half[-1] < NEEDLE * chord and len(model.x) >= DENSE * math.prod(length.tolist()):
+        if grid.half[-1] < NEEDLE * chord and model.n >= DENSE * math.prod(length.tolist()):
             return "cells"
     if method in ("auto", "rows"):
         return "rows-c" if plain and chord <= LONG_ROW else "rows-b"
@@ -139,8 +139,7 @@ def accumulate(grid, lists, power, geometry, lines, device, workers):
 
 def plan_cells(model, grid, lists, derivative):
     """Footprint and quantum of the moments of cells."""
-    most = int(np.diff(lists.starts).max())
-    grid.footprint = make_footprint(grid.matrix, grid.half, lists.cells, lists.first, lists.weight, most)
+    grid.footprint = make_footprint(grid.matrix, grid.half, lists.cells, lists.first, lists.weight, lists.crowd)
     quantise(model, grid, 1, lists.weight, lists.count, False)
 
 
@@ -259,9 +258,9 @@ class Task:
 
     @property
     def samples(self):
-        """Coordinates, weights, squared scales, first samples of the lines or cells; copied once to a GPU."""
+        """Coordinates, weights, squared scales, first samples of lines or cells; copied once to a GPU, if they are not there."""
         lists = self.lists.u, self.lists.w, self.lists.lam2, self.lists.starts
-        return lists if self.device == "cpu" else tuple(map(gpu.constant, lists))
+        return lists if self.device == "cpu" else tuple([gpu.constant(v) if type(v) is np.ndarray else v for v in lists])
 
     @property
     def kept(self):
@@ -433,7 +432,7 @@ class Estimate:
                 f"some weights are below the quantum {lost:.2g} and vanish; they span too many orders of magnitude",
                 RuntimeWarning,
             )
-        self.outside = sum([len(p.model.x) - p.lists.inside for p in plans if not p.flips])
+        self.outside = sum([p.model.n - p.lists.inside for p in plans if not p.flips])
         kept = [p.lists.kept for p in plans]
         self.method_used = plans[kept.index(max(kept))].grid.method
 
@@ -609,10 +608,11 @@ def allocate(shape, dtype):
         ) from error
 
 
-def estimate(samples, weights, options):
-    """Model and boundary from the keywords that all functions share."""
+def estimate(samples, weights, options, stay=False):
+    """Model and boundary from the keywords that all functions share; samples on a GPU may `stay` there for a grid."""
     extra = {k: options.pop(k, None) for k in ("boundary", "adaptive")}
     if options.get("dtype") is not None:
         options["dtype"] = check_dtype(options["dtype"])
     workers = options.get("workers")
-    return Estimate(make_model(samples, weights, **options), **extra, workers=workers)
+    stay = stay and not extra["boundary"] and extra["adaptive"] is None
+    return Estimate(make_model(samples, weights, stay=stay, **options), **extra, workers=workers)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import numbastats.random as random
-from numbastats._core.broadcast import real64, unmasked
+from numbastats._core.broadcast import real64
 from numbastats._core.checks import check_dtype, doubt_per_cent
-from numbastats._core.data import NanPolicy
+from numbastats._core.data import NanPolicy, doubles
 from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
 from numbastats._core.kinds import in_kind_of, is_torch, rows_alike, to_host
@@ -128,7 +128,7 @@ class KDE(Estimator):
             **{name: getattr(self, name) for name in names},
         )
         # copies: the caller may change the arrays
-        model.x, model.weights = model.x.copy(), None if model.weights is None else model.weights.copy()
+        model.samples, model.weights = model.samples.copy(), None if model.weights is None else model.weights.copy()
         self._estimate = Estimate(model, boundary=self.boundary, adaptive=self.adaptive, workers=self.workers)
         self._like = X if model.kind is not None or is_torch(X) else None
         self.H_, self.h_, self.sigma_, self.n_eff_, self.n_dropped_ = model.H, model.h, model.sigma, model.n_eff, model.dropped
@@ -349,12 +349,12 @@ class KDE(Estimator):
         if e.corrected:
             raise ValueError(f"boundary {e.corrected!r} has no closed distribution function; use 'reflect'")
         if m.d == 1:
-            x = real64(unmasked(points))
+            x = doubles(points, "points")
             if x.ndim == 2 and x.shape[1] != 1:
                 raise ValueError(f"points have {x.shape[1]} columns, the samples 1; pass shape (p,)")
             x = x[:, 0] if x.ndim == 2 else x
             return self._line().masses(x, 1)[()]
-        where = np.atleast_2d(real64(unmasked(points)))
+        where = np.atleast_2d(doubles(points, "points"))
         where = where.reshape(0, m.d) if where.size == 0 else where
         if where.ndim != 2 or where.shape[1] != m.d:
             raise ValueError(f"points have shape {where.shape}, the samples {m.d} columns; pass shape (p, {m.d})")
@@ -388,10 +388,10 @@ class KDE(Estimator):
         ValueError
             Before `fit`, for more than one dimension, and with boundaries other than "reflect" and "periodic".
         """
-        return self._line().masses(real64(unmasked(points)), -1)[()]
+        return self._line().masses(doubles(points, "points"), -1)[()]
 
     def _quantiles(self, p, sign):
-        line, p = self._line(), real64(unmasked(p))
+        line, p = self._line(), doubles(p, "p")
         e = self._fitted()
 
         def density(x):
@@ -484,7 +484,7 @@ class KDE(Estimator):
         ValueError
             As `ppf`, and for confidence outside [0, 1].
         """
-        inside = real64(unmasked(confidence))
+        inside = doubles(confidence, "confidence")
         if not ((inside >= 0) & (inside <= 1)).all():
             raise ValueError(f"confidence={confidence!r}; probabilities lie in [0, 1]")
         return self.ppf(0.5 - 0.5 * inside), self.isf(0.5 - 0.5 * inside)
@@ -625,7 +625,7 @@ class KDE(Estimator):
 
     def _marginal(self, keep, points, chunk=2_000_000):
         m = self._fitted().model
-        k, at = len(keep), real64(unmasked(points))
+        k, at = len(keep), doubles(points, "points")
         if k > 1 and (at.ndim == 0 or at.shape[-1] != k):
             raise ValueError(f"points have shape {at.shape}, the marginal {k} coordinates; pass shape (p, {k})")
         shape, at = at.shape[: at.ndim - (k > 1)], at.reshape(-1, k)
@@ -634,7 +634,7 @@ class KDE(Estimator):
             return values.reshape(shape) if shape else values[0]
         if m.product:
             part = dataclasses.replace(
-                m, x=np.ascontiguousarray(m.x[:, keep]), H=m.H[np.ix_(keep, keep)], low=m.low[keep], high=m.high[keep]
+                m, samples=np.ascontiguousarray(m.x[:, keep]), H=m.H[np.ix_(keep, keep)], low=m.low[keep], high=m.high[keep]
             )
             values = Estimate(part, workers=self.workers).points(at)
         else:

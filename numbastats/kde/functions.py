@@ -10,9 +10,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from numbastats._core.broadcast import real64, unmasked
 from numbastats._core.checks import check_out, choice, is_lazy
-from numbastats._core.data import NanPolicy
+from numbastats._core.data import NanPolicy, doubles
 from numbastats._core.errors import names_ours
 from numbastats._core.inputs import deliver
 from numbastats._core.kinds import in_kind_of, rows_alike, torch_to_numpy
@@ -203,7 +202,8 @@ def grid(  # noqa: PLR0913
 
     Host memory beside the result: 2.5 n doubles for rows, 4 with weights, 3 for "cells" (measured at n = 10^6); a second copy of
     the result where the longest half box is not along the last axis, and for float32. float32 samples are summed like float64 and
-    rounded once. Samples are sorted on the host, device arrays too: on a GPU only the sums run.
+    rounded once. Samples are sorted where they are. Those on a GPU stay there, unless they have weights, a boundary,
+    adaptive scales, or a bandwidth rule that looks at single samples.
 
     References
     ----------
@@ -245,7 +245,7 @@ def grid(  # noqa: PLR0913
     if is_lazy(samples):
         others = dict(method=method, derivative=derivative, device=device, dtype=dtype, out=out, progress=progress)
         return _grid_of_blocks(samples, axes, weights, options | others)
-    e = estimate(samples, weights, options)
+    e = estimate(samples, weights, options, stay=method != "ep")
     return grid_of(e, axes, method, derivative, out, device, samples, progress)
 
 
@@ -280,7 +280,7 @@ def _grid_of_blocks(samples, axes, weights, options):
 
 def grid_of(e, axes, method, derivative, out, device, like, progress=False):
     """The body of `grid` for an estimate that exists."""
-    axes = parse_axes(axes, e.model.d, len(e.model.x))
+    axes = parse_axes(axes, e.model.d, e.model.n)
     method = check_method(e.model, method, derivative, e.boundary)
     shape, kind, apart, result = tuple(axes[2].tolist()), e.model.kind, False, None
     where = choose_device(device, on_device=kind is not None)
@@ -573,7 +573,7 @@ def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = Non
     >>> ns.kde.hdr_levels(f, [0.5, 0.9]).round(2)  # the normal density at 0.6745 and 1.6449
     array([0.32, 0.1 ])
     """
-    f, p = real64(unmasked(density)), real64(unmasked(probs))
+    f, p = doubles(density, "density"), doubles(probs, "probs")
     if not (np.isfinite(f).all() and (f >= 0).all() and (f > 0).any()):
         raise ValueError(
             "density must be finite, >= 0 and positive somewhere; drop NaN, and pass densities rather than logarithms"
@@ -585,7 +585,7 @@ def hdr_levels(density: ArrayLike, probs: ArrayLike, *, cell: float | None = Non
         raise ValueError("cell= is for a grid and weights= for samples; pass one of the two")
     if cell is not None and not 0 < cell < math.inf:
         raise ValueError(f"cell={cell!r}; the volume of a cell must be finite and > 0")
-    w = real64(unmasked(weights)) if weights is not None else f
+    w = doubles(weights, "weights") if weights is not None else f
     if w.size != 1 and w.shape != f.shape:
         raise ValueError(f"weights have shape {w.shape}, the density {f.shape}; pass one weight per sample")
     if not (np.isfinite(w).all() and (w >= 0).all() and (w > 0).any()):

@@ -12,6 +12,7 @@ from numbastats.kde.footprint import Footprint
 from numbastats.kde.kernels import geometry as G
 from numbastats.kde.kernels.sorting import AXIS
 from numbastats.kde.kernels.variants import STRIDE
+from numbastats.kde.resident import sorted_there
 
 __all__ = ["Grid", "collect", "make_grid", "quantise"]
 
@@ -53,9 +54,14 @@ class Grid:
         """Number of rows."""
         return int(np.prod(self.length[self.order[:-1]])) if len(self.order) > 1 else 1
 
+    @property
+    def row_length(self):
+        """Cells in a row."""
+        return int(self.length[self.order[-1]])
+
     def state_size(self, power):
         """Number of integers per row of a state: third differences for "rows-c", else coefficients."""
-        return (int(self.length[self.order[-1]]) + G.PAD) * STRIDE["c" if self.method == "rows-c" else power]
+        return (self.row_length + G.PAD) * STRIDE["c" if self.method == "rows-c" else power]
 
     def loads(self, lists):
         """Bound on the number of samples that touch each row: those of the cells that its box meets. A line has one row."""
@@ -139,7 +145,7 @@ def collect(model, grid, lam2, weights, workers=None, *, unit=False):
     low, high = -reach, lines - 1.0 + reach
     data_low = (model.low[order] - grid.origin[order]) / grid.step[order]
     data_high = (model.high[order] - grid.origin[order]) / grid.step[order]
-    inside = int(len(model.x))
+    inside = model.n
     coarse = np.maximum(2 * grid.half * (1 + 1e-6) + 1e-6, (high - low) / (2.0 ** (20 // d)))
     cell0, width, cells = np.zeros(d), np.ones(d), np.ones(d, np.int64)
     for j in range(d if unit else d - 1):
@@ -162,7 +168,8 @@ def collect(model, grid, lam2, weights, workers=None, *, unit=False):
     axes["axis"], axes["origin"], axes["step"], axes["low"], axes["high"] = order, grid.origin[order], grid.step[order], low, high
     axes["first"], axes["inverse"], axes["cells"] = cell0, 1.0 / width, cells
     axes["coarse_inverse"], axes["coarse_cells"] = 1.0 / coarse, np.floor((high - low) / coarse).astype(np.int64) + 1
-    lists = cell_list(model.x, weights, lam2, axes, workers)
+    there = model.place is not None
+    lists = sorted_there(model.place, model.samples, axes) if there else cell_list(model.x, weights, lam2, axes, workers)
     lists.cells, lists.first, lists.span = cells, np.ceil(cell0), (low[-1], high[-1])
     for j in range(d - 1):
         k, values = j + 4 - d, (cell0[j], 1.0 / width[j], cells[j])

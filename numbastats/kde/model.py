@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
+from numbastats._core.place import Place
 from numbastats.kde.smoothing import Smoothing
 
 __all__ = ["Model"]
@@ -17,7 +19,7 @@ __all__ = ["Model"]
 class Model:
     """Samples, kernel and all else that does not depend on the positions at which the density is evaluated."""
 
-    x: np.ndarray  # (n, d)
+    samples: Any  # (n, d), on the host, or without weights at a place
     weights: np.ndarray | None
     kernel: Smoothing
     H: np.ndarray  # kernel matrix, the covariance for the Gaussian
@@ -34,14 +36,21 @@ class Model:
     dropped: int = 0
     product: bool = False  # product of one-dimensional kernels along the axes, H diagonal
     keep: np.ndarray | None = None  # mask of the caller's samples that are in x, where nan_policy="omit" dropped some
+    place: Place | None = None  # the GPU on which the samples are
+    n: int = dataclasses.field(init=False)
     d: int = dataclasses.field(init=False)
-    power: int | None = dataclasses.field(init=False)  # exponent p of (1 - q)^p, None for the other kernels
+    power: Any = dataclasses.field(init=False)  # exponent p of (1 - q)^p, None for the other kernels
     number: int = dataclasses.field(init=False)  # of the kernel in the kernels' code
     whole: bool = dataclasses.field(init=False)  # whether the kernel has no end
 
     def __post_init__(self):
-        self.d, self.power, self.number = self.x.shape[1], self.kernel.power, self.kernel.number
+        (self.n, self.d), self.power, self.number = self.samples.shape, self.kernel.power, self.kernel.number
         self.whole = self.kernel.tailed and self.tail == 0
+
+    @functools.cached_property
+    def x(self):
+        """The samples on the host."""
+        return self.samples if self.place is None else self.place.host(self.samples)
 
     @property
     def centre(self):
@@ -87,4 +96,4 @@ class Model:
 
     def subset(self, x, weights, scale):
         """The same estimate with other samples (mirror images, shifted copies); the total weight stays."""
-        return dataclasses.replace(self, x=np.ascontiguousarray(x), weights=weights, scale=scale)
+        return dataclasses.replace(self, samples=np.ascontiguousarray(x), weights=weights, scale=scale, place=None)

@@ -10,7 +10,7 @@ import numpy as np
 from numbastats._core.launch import run_loop
 from numbastats.kde.kernels.sorting import BLOCK, CHUNKS, moments_loop
 
-__all__ = ["moments"]
+__all__ = ["described", "moments"]
 
 MATRIX_FROM = 33  # from so many columns on BLAS is faster than the lanes of `moments_loop`
 
@@ -53,11 +53,19 @@ def moments(x, w, workers=None):
             run_loop(moments_loop, n, workers, x, weights, shift, sums, products, low, high, totals)
         else:
             _wide_moments(x, weights, shift, sums, products, low, high, totals)
-        total, square = float(n), float(n)
+        total, square = n, n
         if w is not None:
             total = math.fsum(totals[:, :2].ravel()) if not bad_weights else np.nan
             square = totals[:, 2].sum()
-        bad = 0 if np.isfinite(sums).all() else int(np.count_nonzero(~np.isfinite(x)))
+    bad = 0 if np.isfinite(sums).all() else int(np.count_nonzero(~np.isfinite(x)))
+    facts = dict(bad=bad, bad_weights=bad_weights, weighted=w is not None)
+    return described(total, square, shift, sums, products, low, high, **facts)
+
+
+def described(total, square, shift, sums, products, low, high, *, bad, bad_weights=0, weighted=False):
+    """`moments` from those of the chunks about a shift."""
+    total, square = float(total), float(square)
+    with np.errstate(all="ignore"):
         mean = sums.sum(0) / total
         scatter = np.tril(products.sum(0)) - np.tril(np.outer(mean, mean)) * total
     scatter = scatter + np.tril(scatter, -1).T
@@ -70,5 +78,5 @@ def moments(x, w, workers=None):
         high=high.max(0),
         bad=bad,
         bad_weights=bad_weights,
-        weighted=w is not None,
+        weighted=weighted,
     )

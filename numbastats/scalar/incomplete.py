@@ -6,14 +6,16 @@ deviance ("Fast and accurate computation of binomial probabilities", 2000), so t
 Gamma: the series DLMF 8.7.1 and 8.7.3, the continued fraction 8.9.2 in its even form, and from a = 50 on around the mean
 Temme's uniform expansion, DLMF 8.12.3-8.12.8 (N. M. Temme, SIAM J. Math. Anal. 10, 1979); which one where is much as in A. R.
 DiDonato, A. H. Morris, ACM TOMS 12 (1986). Beta: the continued fraction DLMF 8.17.22 by its recurrence, and where both
-parameters are large the integral of the density over the tail, by Gauss and Legendre.
+parameters are large the integral of the density over the tail, by Gauss and Legendre; of small whole parameters the sum of a
+negative binomial distribution, and of a = b = 1/2 the arcsine distribution.
 
 Inverses: the distribution functions of log X (gamma) and log(X/(1 - X)) (beta) are log-concave, as are the upper tails, so that
 Newton's method for the logarithm of a tail converges from any start, and never oscillates. The steps are those of Halley's
 method, of third order. Starts: E. B. Wilson, M. M. Hilferty (PNAS 17, 1931) for gamma, formula 26.5.22 of M. Abramowitz, I. A.
 Stegun (1964) for beta, and the power at the end of the support for small parameters.
 
-What depends on the parameters alone is computed once, by `gamma_constants` and `beta_constants`.
+What depends on the parameters alone is computed once, by `gamma_constants` and `beta_constants`. Functions of one x and
+parameters that may be others next time take less: no logarithms of gamma functions, but where parameters are large.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, fma, horner, muladd, real
-from numbastats.scalar.elementary import exp, expm1, log, log1p, pow
+from numbastats.scalar.bits import by_dtype, fma, horner, muladd, polynomial, real
+from numbastats.scalar.elementary import atan, exp, expm1, log, log1p, pow
 from numbastats.scalar.normal import ndtri1
 from numbastats.scalar.quadrature import legendre
 from numbastats.scalar.special import erfcx, gammaln, gammaln1p, stirling_rest
@@ -50,6 +52,7 @@ _gone = by_dtype(device_function(lambda x: 1000.0), device_function(lambda x: np
 _unit = by_dtype(device_function(lambda x: 1e-17), device_function(lambda x: np.float32(1e-9)))  # where sums end
 _settled = by_dtype(device_function(lambda x: 1e-12), device_function(lambda x: np.float32(1e-5)))  # a step that may be the last
 _LARGE = 3e4  # parameters of beta from which on tails are integrals
+_FEW = 50.0  # whole parameters of beta below which tails are sums
 
 # --- Poisson and binomial probabilities ------------------------------------------------------------------------
 
@@ -124,9 +127,57 @@ def gamma_constants(a):
     if a < T(8.0):
         log_factor = -(gammaln1p(a) if a <= T(1.0) else gammaln(a + T(1.0)))
         return a, exp(log_factor), log_factor, log_factor - a + (a * log(a) if a > T(0.0) else T(0.0))
-    rest = stirling_rest(a)
-    peak = -rest - (T(_LOG_SQRT_2PI) + T(0.5) * log(a))
-    return a, exp(-rest) * (T(_1_SQRT_2PI) / T(math.sqrt(a))), peak, peak
+    peak = -stirling_rest(a) - (T(_LOG_SQRT_2PI) + T(0.5) * log(a))
+    return a, _stirling_factor(a), peak, peak
+
+
+@device_function
+def _stirling_factor(a):
+    """``a^a exp(-a)/Gamma(a + 1)`` for a >= 8."""
+    T = type(a)
+    return exp(-stirling_rest(a)) * (T(_1_SQRT_2PI) / T(math.sqrt(a)))
+
+
+# 1/Gamma(2 + f) on [-1/2, 1/2]: 1.4e-17 relative, rounded 3.0e-17
+_RGAMMA = polynomial(
+    1.0,
+    -0.4227843350984668,
+    -0.23309373642178682,
+    0.19109110138763843,
+    -0.024552490005389484,
+    -0.01764524454785236,
+    0.008023273021812273,
+    -0.0008043298192427428,
+    -0.000360837807584258,
+    0.00014559656853087852,
+    -1.7545944572155978e-05,
+    -2.5912249904955893e-06,
+    1.3389460843001934e-06,
+    -1.9954320475453158e-07,
+    -1.3470895109326859e-09,
+)
+
+
+@device_function
+def _rgamma1p(a):
+    """1/Gamma(1 + a) for 0 <= a < 16."""
+    T = type(a)
+    rest, product = a, T(1.0)
+    while rest >= T(1.5):
+        product = product * rest
+        rest = rest - T(1.0)
+    low = rest < T(0.5)
+    value = _RGAMMA(rest if low else rest - T(1.0))
+    return value * (T(1.0) + rest) if low else value / product
+
+
+@device_function
+def _short_constants(a):
+    """`gamma_constants` for one x, without the logarithms that `gamma_tails` does not use."""
+    T = type(a)
+    if a >= T(8.0):
+        return a, _stirling_factor(a), T(0.0), T(0.0)
+    return a, _rgamma1p(a), -gammaln1p(a) if a <= T(1.0) else T(0.0), T(0.0)
 
 
 @device_function
@@ -360,6 +411,12 @@ def _gamma_special(a, x):
 @device_function(inline=False)
 def gamma_tails(x, c):
     """P(a, x), Q(a, x) and ``x^a exp(-x)/Gamma(a + 1)``."""
+    return _gamma_tails(x, c)
+
+
+@device_function
+def _gamma_tails(x, c):
+    """`gamma_tails`, of which a function of one of the three computes no more than it needs."""
     a, factor, log_factor, peak = c
     T = type(a)
     lower, upper = _gamma_special(a, x)
@@ -370,10 +427,10 @@ def gamma_tails(x, c):
         fall = exp(-height)
         small = fall * small
         return (T(1.0) - small, small, fall * factor) if x >= a else (small, T(1.0) - small, fall * factor)
-    mass = _gamma_mass(x, c)
     if a <= T(1.0) and x <= T(1.5):
         lower, upper = _next_to_0(x, c)
-        return lower, upper, mass
+        return lower, upper, _gamma_mass(x, c)
+    mass = _gamma_mass(x, c)
     if x <= a + T(1.0):
         lower = mass * _series(a, x) if mass > T(0.0) else mass
         return lower, T(1.0) - lower, mass
@@ -416,14 +473,14 @@ def gammainc(a, x):
     1e-10 to 2e5; NaN for negative arguments.
     """
     a, x = real(a), real(x)
-    return gamma_tails(type(a)(x), gamma_constants(a))[0]
+    return _gamma_tails(type(a)(x), _short_constants(a))[0]
 
 
 @device_function
 def gammaincc(a, x):
     """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x); small ones accurate, errors as of `gammainc`."""
     a, x = real(a), real(x)
-    return gamma_tails(type(a)(x), gamma_constants(a))[1]
+    return _gamma_tails(type(a)(x), _short_constants(a))[1]
 
 
 @device_function
@@ -691,6 +748,56 @@ def beta_log_tails(x, y, c):
 
 
 @device_function
+def beta_closed(a, b, x, y):
+    """I and 1 - I at x = 1 - y where they have a closed form: at the ends, a = b = 1/2, small whole parameters; else -1 twice."""
+    T = type(a)
+    lower, upper = _beta_special(a, b, x, y)
+    if lower != T(-1.0):
+        return lower, upper
+    below = _is_below(a, b, x, y)
+    a, b, x, y = (a, b, x, y) if below else (b, a, y, x)
+    small = T(-1.0)
+    if a == T(0.5) and b == T(0.5):
+        small = T(2.0 / math.pi) * atan(T(math.sqrt(x / y)))
+    elif a < T(_FEW) and b < T(_FEW) and b == T(math.floor(b)):
+        small = _beta_sum(a, b, x, y)
+    other = T(1.0) - small if small >= T(0.0) else small
+    return (small, other) if below else (other, small)
+
+
+@device_function
+def _beta_sum(a, b, x, y):
+    """The lower tail for whole b, by a sum of b positive terms; -1 where the power underflows."""
+    T = type(a)
+    k, term = T(1.0), pow(x, a)
+    if not term > _tiny(x):
+        return T(-1.0)
+    total = term
+    while k < b and term > _unit(x) * total:
+        term = term * (y * ((a + k - T(1.0)) / k))
+        total = total + term
+        k = k + T(1.0)
+    return total
+
+
+@device_function
+def _beta_pair(a, b, x, y):
+    """I and 1 - I at x = 1 - y, without constants where both parameters are small."""
+    T = type(a)
+    lower, upper = beta_closed(a, b, x, y)
+    if lower != T(-1.0):
+        return lower, upper
+    if a >= T(8.0) or b >= T(8.0):
+        lower, upper, height = beta_tails(x, y, beta_constants(a, b))
+        return lower, upper
+    n = a + b
+    below = _is_below(a, b, x, y)
+    height = pow(x, a) * pow(y, b) * (_rgamma1p(a) * _rgamma1p(b) / _rgamma1p(n) / n)
+    small = height * (b * _beta_fraction(a, b, x, y) if below else a * _beta_fraction(b, a, y, x))
+    return (small, T(1.0) - small) if below else (T(1.0) - small, small)
+
+
+@device_function
 def betainc(a, b, x):
     """The regularised incomplete beta function I(x; a, b), a, b >= 0, 0 <= x <= 1.
 
@@ -700,7 +807,7 @@ def betainc(a, b, x):
     """
     a, b, x = real(a), real(b), real(x)
     T = type(a)
-    return beta_tails(T(x), T(1.0) - T(x), beta_constants(a, T(b)))[0]
+    return _beta_pair(a, T(b), T(x), T(1.0) - T(x))[0]
 
 
 @device_function
@@ -708,7 +815,7 @@ def betaincc(a, b, x):
     """1 - I(x; a, b), small ones accurate; errors as of `betainc` for a >= 0.1, below that 1e-15/a."""
     a, b, x = real(a), real(b), real(x)
     T = type(a)
-    return beta_tails(T(x), T(1.0) - T(x), beta_constants(a, T(b)))[1]
+    return _beta_pair(a, T(b), T(x), T(1.0) - T(x))[1]
 
 
 @device_function

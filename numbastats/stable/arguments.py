@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.data import NanPolicy, check_policy, check_weights, doubles, is_frame, refuse_missing, series
 from numbastats._core.kinds import rows_alike, to_host
+from numbastats._core.launch import choose_device
 from numbastats._core.options import ArrayOptions, Device, NumberOptions
 from numbastats.stable.parameterisations import LOWEST, NEAR_1, Form, converted, form_of
 
@@ -222,6 +223,8 @@ class Problem:
         The parameters to estimate.
     missing : int
         Number of values that were missing.
+    wanted : Wanted
+        All that does not depend on the data.
     """
 
     method: str
@@ -240,6 +243,36 @@ class Problem:
     limits: tuple
     free: list
     missing: int
+    wanted: Wanted
+
+
+class Wanted(NamedTuple):
+    """What a fit is to find, whatever the data: fixed parameters, limits of alpha and beta, form, start there, what is free."""
+
+    known: dict
+    limits: tuple
+    form: Form
+    start: np.ndarray | None
+    free: list
+    param: str
+
+    @classmethod
+    def of(cls, method, start=None, fixed=None, bounds=None, param="S0"):
+        """From options of `fit`."""
+        known = fixed_values(fixed)
+        limits = shape_bounds(bounds, known)
+        known = {name: low for name, (low, high) in zip(NAMES, limits, strict=False) if low == high} | known
+        form = Form.S1 if param == "S1" and "loc" in known and known.get("beta") != 0.0 else Form.S0
+        (low, high), _ = limits
+        if form is Form.S1 and (method == "grid" or low == high == 1.0 or 1.0 - NEAR_1 < low < high < 1.0 + NEAR_1):
+            raise ValueError("a fixed loc in S1 needs another method than 'grid', and alpha other than 1; or fix loc in S0")
+        start = _start(start, Form.S0 if param == "S1" and form is Form.S0 else None)
+        return cls(known, limits, form, start, [i for i, name in enumerate(NAMES) if name not in known], param)
+
+    @property
+    def regular(self):
+        """Whether the kernels of fits.py take it."""
+        return bool(self.free) and self.form is Form.S0 and not (self.param == "S1" and self.known.get("alpha") == 1.0)
 
 
 def problem_of(
@@ -251,14 +284,9 @@ def problem_of(
     choice("se", se, INFORMATION)
     if callback is not None and method not in ("ml", "grid"):
         raise ValueError(f"method={method!r} has no iterations for a callback; use 'ml' or 'grid', or callback=None")
-    known = fixed_values(fixed)
-    limits = shape_bounds(bounds, known)
-    known = {name: low for name, (low, high) in zip(NAMES, limits, strict=False) if low == high} | known
+    wanted = Wanted.of(method, start, fixed, bounds, param)
+    known, limits, form, start, free, _ = wanted
     x, w, centre, unit, missing = observations(x, weights, nan_policy)
-    form = Form.S1 if param == "S1" and "loc" in known and known.get("beta") != 0.0 else Form.S0
-    (low, high), _ = limits
-    if form is Form.S1 and (method == "grid" or low == high == 1.0 or 1.0 - NEAR_1 < low < high < 1.0 + NEAR_1):
-        raise ValueError("a fixed loc in S1 needs another method than 'grid', and alpha other than 1; or fix loc in S0")
     with np.errstate(over="ignore"):
         y = (x - centre) / unit
     if lost := int(np.isinf(y).sum()):
@@ -274,13 +302,14 @@ def problem_of(
         held["loc"] = (held["loc"] - centre) / unit
     if "scale" in held:
         held["scale"] = held["scale"] / unit
-    start = _start(start, Form.S0 if param == "S1" and form is Form.S0 else None, centre, unit, held)
-    free = [i for i, name in enumerate(NAMES) if name not in known]
-    return Problem(method, param, se, x, y, w, share, centre, unit, form, known, held, start, limits, free, missing)
+    if start is not None:
+        start = np.array([start[0], start[1], (start[2] - centre) / unit, start[3] / unit])
+        start = np.array([held.get(name, value) for name, value in zip(NAMES, start, strict=True)])
+    return Problem(method, param, se, x, y, w, share, centre, unit, form, known, held, start, limits, free, missing, wanted)
 
 
-def _start(start, to, centre, unit, held):
-    """The start for standardised data, converted if `to` says so; None where none is given."""
+def _start(start, to):
+    """A given start, converted if `to` says so; None where none is given."""
     if start is None:
         return None
     start = np.array(start, np.float64)
@@ -288,12 +317,7 @@ def _start(start, to, centre, unit, held):
         raise ValueError(
             f"start={start!r} is not a stable distribution; use alpha in (0, 2], beta in [-1, 1], a finite loc, a positive scale"
         )
-    if to is not None:
-        start = converted(start, to)
-    start = np.array([start[0], start[1], (start[2] - centre) / unit, start[3] / unit])
-    for i, name in enumerate(NAMES):
-        start[i] = held.get(name, start[i])
-    return start
+    return start if to is None else converted(start, to)
 
 
 def finite(x):
@@ -380,11 +404,7 @@ def check_many(method, param, options):
     choice("se", options.get("se", "expected"), INFORMATION)
     check_policy(options.get("nan_policy", "omit"))
     shape_bounds(options.get("bounds"), fixed_values(options.get("fixed")))
-    if options.get("device") == "cuda":
-        raise ValueError(
-            "device='cuda' does not pay in fit_many: tables of the density that data sets share are on the host; leave device "
-            "out, or call fit(x, device='cuda') for each large data set"
-        )
+    choose_device(options.get("device"))
 
 
 def data_sets(data, nan_policy="omit"):
@@ -399,7 +419,10 @@ def data_sets(data, nan_policy="omit"):
                     "(values, offsets): for two data sets pass a list"
                 )
             data = [values[lo:hi] for lo, hi in zip(offsets[:-1], offsets[1:], strict=True)]
-    data = doubles(data, "data") if getattr(data, "ndim", None) == 2 else data
+    if getattr(data, "ndim", None) == 2:
+        data = doubles(data, "data")
+        if nan_policy == "omit":
+            return list(data)
     sets = [doubles(x, f"data[{i}]", "stable") for i, x in enumerate(data)]
     if sets and all(x.ndim == 0 for x in sets):
         raise ValueError(f"data are {len(sets)} numbers; pass a sequence of arrays, or [data] or fit(data) for one data set")

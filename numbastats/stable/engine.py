@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 
@@ -12,28 +11,45 @@ from numbastats._core.broadcast import as_host, dtype_of, result_dtype, total
 from numbastats._core.checks import FLOAT32, FLOAT64, check_dtype, refuse_mask
 from numbastats._core.elementwise import elementwise
 from numbastats._core.inputs import NUMBERS, any_lazy, apply
+from numbastats._core.kernel import InThreads
 from numbastats._core.kinds import copied, has_labels, in_kind_of, numpy_dtype, to_host
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
 from numbastats.stable.arguments import ARGUMENTS, refuse_estimate, refuse_out, refuse_table
+from numbastats.stable.kernels.points import split_points
 from numbastats.stable.parameterisations import Form
 
 _CODES = {"pdf": 0, "logpdf": 1, "cdf": 2, "logcdf": 3, "sf": 4, "logsf": 5}
 
 
-@dataclasses.dataclass(frozen=True)
 class OnHost:
-    """A loop of the host, by its name in `kernels`, in the place of POINTS, which a GPU runs."""
+    """POINTS on the host: the closed form of one distribution that has one, else series, then integrals where these give nothing.
 
-    name: str
+    A GPU runs POINTS.
+    """
 
-    serial = property(lambda self: getattr(kernels, self.name).serial)
-    parallel = property(lambda self: getattr(kernels, self.name).parallel)
+    compile = None  # its loops are compiled by themselves
+    serial = property(lambda self: self)
+    parallel = functools.cached_property(lambda self: InThreads(self, split_points))
     cuda = property(lambda self: kernels.POINTS.cuda)
+
+    def __call__(self, x, alpha, beta, *rest):
+        """Write the values, to the last argument."""
+        found = rest[-1]
+        if not isinstance(alpha, np.ndarray) and dist.has_closed_form.py_func(alpha, beta):
+            kernels.CLOSED.serial(x, alpha, beta, *rest)
+            return
+        kernels.SERIES.serial(x, alpha, beta, *rest)
+        left = np.isnan(found)
+        if left.any():
+            args = [v[left] if isinstance(v, np.ndarray) and v.size else v for v in (x, alpha, beta, *rest)]
+            kernels.INTEGRAL.serial(*args)
+            found[left] = args[-1]
 
 
 _NONE = {d: np.empty(0, d) for d in (FLOAT64, FLOAT32)}
-_CLOSED, _SERIES, _INTEGRAL = OnHost("CLOSED"), OnHost("SERIES"), OnHost("INTEGRAL")
+_ON_HOST = OnHost()
+_PLAIN = NUMBERS | {np.ndarray}  # types of values that need no care
 
 
 def on_device(values):
@@ -93,9 +109,17 @@ def _origin(table, ab, form):
     return (high, low, 0.0) if table.form is Form.S1 else (-high, -low, 0.0)
 
 
+_ENOUGH = 400  # points for a table of their distribution
+
+
 def table_pays(*values):
     """Whether there are enough points for a table of the distribution."""
-    return max(map(_size, values)) >= 400
+    return max(map(_size, values)) >= _ENOUGH
+
+
+def _few(values):
+    """Whether all are numbers or arrays of NumPy, of too few points for a table."""
+    return _PLAIN.issuperset(map(type, values)) and max([v.size if type(v) is np.ndarray else 1 for v in values]) < _ENOUGH
 
 
 _LOOPS = {"gauss-kronrod": (kernels.GAUSS_KRONROD, 20_000.0), "fourier": (kernels.FOURIER, 500.0)}
@@ -103,15 +127,15 @@ _LOOPS = {"gauss-kronrod": (kernels.GAUSS_KRONROD, 20_000.0), "fourier": (kernel
 
 def point_values(name, x, alpha, beta, loc, scale, form, method, error, options):
     """One function of the points: the common body of pdf, cdf, sf and their logarithms."""
-    if method == "auto" and not error and NUMBERS.issuperset(map(type, (x, alpha, beta, loc, scale))):  # nothing of what follows
-        return _by_points(_CODES[name] + form * kernels.S1, (x, alpha, beta, loc, scale), options)
-    if any_lazy((x, alpha, beta, loc, scale)):
-        return _point_blocks(name, (x, alpha, beta, loc, scale), form, method, error, options)
-    if any(map(has_labels, values := (x, alpha, beta, loc, scale))):
+    code, values = _CODES[name], (x, alpha, beta, loc, scale)
+    if method == "auto" and not error and _few(values):  # nothing of what follows
+        return _by_points(code + form * kernels.S1, values, options)
+    if any_lazy(values):
+        return _point_blocks(name, values, form, method, error, options)
+    if any(map(has_labels, values)):
         return apply(functools.partial(_point_values, name, form, method, error), ARGUMENTS, values, options)
-    code = _CODES[name]
     if error and method == "gauss-kronrod":
-        return _by_both_rules(code + form * kernels.S1, (x, alpha, beta, loc, scale), options)
+        return _by_both_rules(code + form * kernels.S1, values, options)
     if error:
         return values_with_errors(name, x, alpha, beta, loc, scale, form, method, options)
     ab, dtype = one_distribution(alpha, beta, (x, loc, scale), options["dtype"]) if method in ("auto", "table") else (None, None)
@@ -123,9 +147,9 @@ def point_values(name, x, alpha, beta, loc, scale, form, method, error, options)
     if ab is None or not (method == "table" or table_pays(x, loc, scale)):
         want = code + form * kernels.S1
         if method not in _LOOPS:
-            return _by_points(want, (x, alpha, beta, loc, scale), options)
+            return _by_points(want, values, options)
         kernel, cost = _LOOPS[method]
-        return elementwise(kernel, ARGUMENTS, (x, alpha, beta, loc, scale), lambda d: (want,), cost=cost, **options)
+        return elementwise(kernel, ARGUMENTS, values, lambda d: (want,), cost=cost, **options)
     if ends and options["out"] is not None:
         x, loc, scale = map(copied, (x, loc, scale))  # read again after the result is written, which may share their memory
     t = table_cache.table(*ab)
@@ -164,9 +188,10 @@ def _point_values(name, form, method, error, *values, **options):
     return point_values(name, *values, form, method, error, options)
 
 
-def _points(pick, want, values, options):
+def _by_points(want, values, options):
+    """Every point by itself."""
     return elementwise(
-        pick,
+        _ON_HOST,
         ARGUMENTS,
         values,
         lambda d: (want,),
@@ -175,26 +200,6 @@ def _points(pick, want, values, options):
         threads=kernels.LANES,
         **options,
     )
-
-
-def _by_points(want, values, options):
-    """Every point by itself: what the series and the Fourier rule leave goes to the integral."""
-    if on_device(values):
-        return _points(kernels.POINTS, want, values, options)
-    if _has_closed_form(*values[1:3]):
-        return _points(_CLOSED, want, values, options)
-    if options["out"] is not None:
-        values = list(map(copied, values))  # read again after the result is written, which may share their memory
-    result = _points(_SERIES, want, values, options)
-    if isinstance(result, np.floating):
-        return result if result == result else _points(_INTEGRAL, want, values, options)
-    rest = {**options, "out": None, "dtype": np.asarray(result).dtype}
-    return _completed(result, values, lambda result, x: np.isnan(result), lambda *v: _points(_INTEGRAL, want, v, rest))
-
-
-def _has_closed_form(alpha, beta):
-    a, b = one_number(alpha), one_number(beta)
-    return a == 2.0 or (a == 1.0 and b == 0.0) or (a == 0.5 and b in (-1.0, 1.0))
 
 
 def _completed(values, arguments, left, again):

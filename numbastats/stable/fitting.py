@@ -6,6 +6,7 @@ where the likelihood is largest (starts.py, maximisation.py, likelihood.py); sta
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +15,12 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbastats._core import device as gpu
+from numbastats._core import slabs
 from numbastats._core.errors import ConvergenceWarning, names_ours
 from numbastats._core.groups import labelled_sets
 from numbastats._core.information import in_units, standard_errors
+from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import in_threads, is_executor, mapped, shares, worker_count
 from numbastats._core.progress import bar
@@ -29,6 +33,7 @@ from numbastats.stable.arguments import (
     NanPolicy,
     Param,
     SimpleOptions,
+    Wanted,
     check_many,
     check_regular,
     data_sets,
@@ -36,13 +41,16 @@ from numbastats.stable.arguments import (
 )
 from numbastats.stable.estimator import StableFit, StableFits
 from numbastats.stable.information import covariance, expected_information
+from numbastats.stable.kernels import fits as kernels
 from numbastats.stable.likelihood import BATCH, Likelihood, inward, warned
 from numbastats.stable.maximisation import Found, by_the_likelihood, gaussian_end, maximise
 from numbastats.stable.paper import contracting_grid
 from numbastats.stable.parameterisations import CUSP_TELLS, HIGHEST, NEAR_1, Form, conversion_slopes, converted, covariance_in_s1
-from numbastats.stable.shared_tables import SharedLikelihood
+from numbastats.stable.shared_tables import SharedLikelihood, shared_tables
 from numbastats.stable.simple_estimators import REACH, SIMPLE, simple_estimate
 from numbastats.stable.starts import within_reach
+
+_FEW, _INDEFINITE = "few points", "no standard errors: the information matrix is not positive definite"
 
 __all__ = ["fisher_information", "fit", "fit_ecf", "fit_many", "fit_quantile", "fit_small_alpha"]
 
@@ -154,10 +162,15 @@ def fit(  # noqa: PLR0913
     return _fitted(problem, profile, callback, device=device, workers=workers)
 
 
-def _fitted(problem, profile=False, callback=None, **options):
-    """The fit of a problem, by shared tables where they can be used."""
+def _fitted(problem, profile=False, callback=None, searched=False, **options):
+    """The fit of a problem, by shared tables where they can be used; kernels have `searched` it already, and left it."""
     plain = problem.w is None and callback is None and options.get("device") != "cuda"
     if plain and problem.method == "ml" and problem.form is Form.S0:
+        if problem.wanted.regular and problem.se == "expected" and not searched:
+            columns = _by_kernels([problem.x], problem.wanted, "cpu", 1)
+            if columns["converged"][0]:
+                one = {name: v[0] if name in ("message",) or v.ndim > 1 else v[0].item() for name, v in columns.items()}
+                return StableFit(**one | {"n_missing": problem.missing}, method="ml", param=problem.param)
         likelihood: Likelihood = SharedLikelihood(problem.y, options)
     else:
         likelihood = Likelihood(problem.y, problem.w, problem.share, options)
@@ -334,36 +347,18 @@ def fit_many(
     check_many(method, param, options)
     data, keys = labelled_sets(data, by, dim)
     sets = data_sets(data, options.get("nan_policy", "omit"))
-    count = None if is_executor(workers) else worker_count(workers)
-    jobs = [(x, method, dict(options, param=param, workers=1)) for x in sets]
-    with bar(progress, len(jobs), "stable.fit_many") as shown:
-        if count is None:
-            found: list = []
-            for group in mapped(workers, _fit_group, shares(jobs)):
-                found += group
-                shown.update(len(group))
+    options = dict(options, param=param)
+    with bar(progress, len(sets), "stable.fit_many") as shown:
+        if is_executor(workers):
+            parts = []
+            for part in mapped(workers, _fit_group, [(group, method, options) for group in shares(sets) or [[]]]):
+                parts.append(part)
+                shown.update(len(part["message"]))
+            columns = {name: _joined([part[name] for part in parts]) for name in parts[0]}
         else:
-            found = _in_threads(jobs, count, shown)
-    stack = lambda name, shape: np.array([getattr(f, name) for f in found]).reshape(len(found), *shape)  # noqa: E731
-    warn_of_batch(~stack("converged", ()).astype(bool), lambda i: found[i].message, data)
-    return StableFits(
-        stack("params", (4,)),
-        stack("se", (4,)),
-        stack("cov", (4, 4)),
-        stack("loglik", ()),
-        stack("n_iter", ()),
-        stack("n_eval", ()),
-        stack("converged", ()),
-        [f.message for f in found],
-        method,
-        param,
-        stack("start", (4,)),
-        stack("n_obs", ()),
-        stack("n_free", ()),
-        keys,
-        stack("n_values", ()).astype(np.int64),
-        stack("n_missing", ()),
-    )
+            columns = _fit_sets(sets, method, options, worker_count(workers), shown.update)
+    warn_of_batch(~columns["converged"], lambda i: columns["message"][i], data)
+    return StableFits(**columns, method=method, param=param, keys=keys)
 
 
 @names_ours
@@ -448,7 +443,7 @@ def _estimated(problem, found, likelihood):
         errors, cov = standard_errors(cov, units), in_units(cov, units)
     lost = [NAMES[i] for i in inside if method == "ml" and p[0] < HIGHEST and np.isnan(errors[i])]
     if lost and not definite:
-        notes.append("no standard errors: the information matrix is not positive definite")
+        notes.append(_INDEFINITE)
     elif lost:
         notes.append(
             f"no standard error of {', '.join(lost)}: below alpha = {CUSP_TELLS} the cusp of the density tells it, whose place "
@@ -483,8 +478,8 @@ def judged(problem, found, likelihood):
     p, method, free = found.p, problem.method, problem.free
     tied = p[0] < 0.5 and np.count_nonzero(np.diff(problem.x)) < 0.99 * problem.x.size - 1.0
     converged, notes = _search_judged(found, likelihood, tied)
-    if problem.x.size <= 20:
-        notes.append("few points")
+    if problem.x.size <= kernels.FEW:
+        notes.append(_FEW)
     if likelihood.between and p[0] < 1.0:
         notes.append("few points for so small an alpha: the mode is held between observations")
     least, most = REACH.get(method, (0.0, 3.0))
@@ -535,26 +530,31 @@ def _limits_judged(problem, p, notes):
         low, high = limits[i] if i == 1 else (limits[0][0], min(limits[0][1], HIGHEST))
         if not low + 1e-9 < p[i] < high - 1e-9:
             p[i] = low if p[i] < 0.5 * (low + high) else high
-            note = f"boundary: {NAMES[i]} = {p[i]:.6g}"
-            if problem.method == "ml":
-                note += (
-                    ", without a standard error: its interval is one-sided; fits with "
-                    f"fixed={{{NAMES[i]!r}: value}} within 1.92 of this loglik make one of 95 %"
-                )
-            notes.append(note)
+            notes.append(_at_a_limit(i, p[i], problem.method))
             inside.remove(i)
     return inside
 
 
+def _at_a_limit(i, value, method):
+    """The note on a parameter at its limit."""
+    note = f"boundary: {NAMES[i]} = {value:.6g}"
+    if method != "ml":
+        return note
+    return (
+        f"{note}, without a standard error: its interval is one-sided; fits with fixed={{{NAMES[i]!r}: value}} within 1.92 of "
+        "this loglik make one of 95 %"
+    )
+
+
 def _fit_one(job, stop=None):
-    """One data set of many, with its reason if it cannot be fitted. Module-level, so that it pickles."""
-    x, method, options = job
+    """One data set of many, with its reason if it cannot be fitted."""
+    x, method, options, searched = job
     token = BATCH.set(stop or threading.Event())
     try:
         with np.errstate(all="ignore"):
-            how = {name: options.get(name) for name in ("device", "workers")}
+            how = {"device": options.get("device"), "workers": 1, "searched": searched}
             steps = options.get("profile", False), options.get("callback")
-            what = {name: value for name, value in options.items() if name not in (*how, "profile")}
+            what = {name: value for name, value in options.items() if name not in ("device", "profile")}
             return _fitted(problem_of(x, method, **what), *steps, **how)
     except ValueError as error:
         none = np.full(4, np.nan)
@@ -565,19 +565,143 @@ def _fit_one(job, stop=None):
         BATCH.reset(token)
 
 
-def _fit_group(jobs):
-    """The fits of a share of the jobs, for an executor."""
-    return list(map(_fit_one, jobs))
+def _fit_group(job):
+    """The fits of a share of the data sets, for an executor."""
+    return _fit_sets(*job, 1, lambda count: None)
 
 
-def _in_threads(jobs, count, shown):
+def _joined(parts):
+    """A column of parts."""
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else sum(parts, [])
+
+
+def _fit_sets(sets, method, options, count, update):
+    """The columns of `StableFits`: by kernels, and one by one where they leave a data set."""
+    columns, wanted = None, _wanted_by_kernels(method, options)
+    if wanted is not None and sets:
+        where = choose_device(options.get("device"))
+        columns = _by_kernels(sets, wanted, where, count, update)
+        options = dict(options, device="cpu")
+    left = range(len(sets)) if columns is None else np.flatnonzero(~columns["converged"]).tolist()
+    found = _in_threads([(sets[i], method, options, columns is not None) for i in left], count, update)
+    if columns is None:
+        return _stacked(found)
+    for i, fit_of in zip(left, found, strict=True):
+        for name, column in columns.items():
+            column[i] = getattr(fit_of, name)
+    return columns
+
+
+_SHAPES = {"params": (4,), "se": (4,), "cov": (4, 4), "start": (4,)}
+_TYPES = dict.fromkeys(("n_iter", "n_eval", "n_free", "n_values", "n_missing"), np.int64) | {"converged": np.bool_}
+
+
+def _stacked(found):
+    """The columns of fits."""
+    columns = {}
+    for name in (f.name for f in dataclasses.fields(StableFit) if f.name not in ("message", "method", "param")):
+        values = np.array([getattr(f, name) for f in found], _TYPES.get(name, np.float64))
+        columns[name] = values.reshape(len(found), *_SHAPES.get(name, ()))
+    return columns | {"message": [f.message for f in found]}
+
+
+def _wanted_by_kernels(method, options):
+    """What the kernels of regular fits are to find, None where they do not take such a fit."""
+    if method != "ml" or options.get("se", "expected") != "expected":
+        return None
+    if options.get("weights") is not None or options.get("callback") is not None:
+        return None
+    try:
+        wanted = Wanted.of(method, *map(options.get, ("start", "fixed", "bounds", "param")))
+    except ValueError:  # each data set has it as its message
+        return None
+    return wanted if wanted.regular else None
+
+
+def _by_kernels(sets, wanted, where, count, update=lambda count: None):
+    """The columns of fits of data sets; not converged where another search has to follow."""
+    (low, high), skew = wanted.limits
+    ends = np.array([(low, max(low, min(high, HIGHEST)) if 0 in wanted.free else high), skew])
+    start = np.full(4, np.nan) if wanted.start is None else wanted.start
+    what = np.array([start, [wanted.known.get(name, np.nan) for name in NAMES]])
+    what = what, ends, np.array(wanted.free), float(wanted.param == "S1")
+    offsets = np.concatenate([[0], np.cumsum([x.size for x in sets])])
+    found = np.full((len(sets), kernels.WIDTH), np.nan)
+    cost = 3e5 + 600.0 * offsets[-1] / len(sets)  # nanoseconds, by about as much as a GPU is faster less
+
+    def slab(first, last):
+        some = sets[first:last]
+        x = np.concatenate(some) if len(some) > 1 else some[0]
+        _search(x, offsets[first : last + 1] - offsets[first], what, found[first:last], where, count, cost)
+        update(int((found[first:last, 0] == kernels.DONE).sum()))
+
+    slabs.in_slabs(slab, len(sets), cost if where == "cpu" else 1e-3 * cost, count)
+    done = found[:, 0] == kernels.DONE
+    numbers = np.where(done[:, None], found, 0.0)
+    texts = {code: _text(int(code), ends) for code in np.unique(numbers[:, kernels.NOTES])}
+    part = lambda first, *shape: found[:, first : first + math.prod(shape)].copy().reshape(-1, *shape)  # noqa: E731
+    return {
+        "params": part(kernels.PARAMS, 4),
+        "se": part(kernels.SE, 4),
+        "cov": part(kernels.COV, 4, 4),
+        "loglik": found[:, kernels.LOGLIK].copy(),
+        "n_iter": numbers[:, 3].astype(np.int64),
+        "n_eval": numbers[:, 2].astype(np.int64) + 1,
+        "converged": done,
+        "message": [texts[code] for code in numbers[:, kernels.NOTES].tolist()],
+        "start": part(kernels.BEGIN, 4),
+        "n_obs": numbers[:, kernels.COUNT].copy(),
+        "n_free": np.full(len(sets), len(wanted.free)),
+        "n_values": numbers[:, kernels.COUNT].astype(np.int64),
+        "n_missing": np.diff(offsets) - numbers[:, kernels.COUNT].astype(np.int64),
+    }
+
+
+def _search(x, offsets, what, found, where, count, cost):
+    """Run the kernels over data sets one after another in x, with the cells of the shared tables that they come to."""
+    tables, todo = shared_tables(), np.arange(len(found))
+    how = dict(device=where, workers=count, cost=cost, outputs=(), threads=kernels.LANES)
+    put = gpu.upload if where == "cuda" else np.ascontiguousarray
+    x, offsets, y = put(x), put(offsets), gpu.empty(x.shape, x.dtype) if where == "cuda" else np.empty_like(x)
+    what, result = [put(v) if isinstance(v, np.ndarray) else v for v in what], put(found)
+
+    def run(kernel, *args):
+        launch(kernel, args, len(todo) * (kernels.LANES if where == "cuda" else 1), **how)
+        if where == "cuda":
+            result.copy_to_host(found)
+
+    while todo.size:
+        pool = gpu.constant(tables.copied()) if where == "cuda" else tables.pool
+        run(kernels.SEARCH, x, offsets, put(todo), *what, pool, y, result)
+        todo = todo[found[todo, 0] == kernels.MISSING]
+        for i, j in np.unique(found[todo, 4:6].astype(np.int64), axis=0).tolist():
+            tables.make(i, j)
+    todo = np.arange(len(found))
+    run(kernels.LIKELIHOOD, y, offsets, put(todo), result)
+    for k in np.flatnonzero((found[:, 0] == kernels.DONE) & np.isnan(found[:, kernels.LOGLIK])):  # no table for a kernel
+        own = found[k]
+        some = y[offsets[k] : offsets[k] + int(own[kernels.COUNT])]
+        total = Likelihood(some, None, 1.0, {"device": "cpu", "workers": 1})(own[kernels.P : kernels.P + 4])
+        own[kernels.LOGLIK] = total - some.size * math.log(own[kernels.UNIT])
+        own[0] = kernels.DONE if abs(total - own[1]) < kernels.CLOSE else kernels.LEFT
+
+
+def _text(notes, ends):
+    """The message of a fit by its notes."""
+    said = [_FEW] if notes & kernels.NOTE_FEW else []
+    for i, note in enumerate((kernels.NOTE_ALPHA, kernels.NOTE_BETA)):
+        said += [_at_a_limit(i, ends[i, k], "ml") for k in (0, 1) if notes & note << k]
+    return "; ".join([*said, *([_INDEFINITE] if notes & kernels.NOTE_INFORMATION else [])]) or "ok"
+
+
+def _in_threads(jobs, count, update):
     """The fits of all jobs by so many threads; after an exception, Ctrl-C among them, those under way end too."""
     found, stop = [None] * len(jobs), threading.Event()
 
     def one(i):
         try:
             found[i] = _fit_one(jobs[i], stop)
-            shown.update()
+            update(1)
         except BaseException:
             stop.set()
             raise

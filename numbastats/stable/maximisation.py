@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numbastats.stable.kernels.fits import CLOSE, MOST_VALUES
 from numbastats.stable.likelihood import climb, inward
-from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, Form, converted, cusp_scale
+from numbastats.stable.parameterisations import CUSP, CUSP_TELLS, HIGHEST, LOWEST, NEAR_1, STUCK, Form, converted, cusp_scale
 from numbastats.stable.simple_estimators import by_moments_about, weighted_mean
 from numbastats.stable.starts import (
     NEIGHBOURS,
@@ -21,9 +22,6 @@ from numbastats.stable.starts import (
     within_reach,
 )
 
-STUCK = 0.7  # up to here places for the mode are compared
-MOST_VALUES = 4000  # up to here a maximum by shared tables is that of the likelihood within 1e-6
-_CLOSE = 1e-2  # the most that their log-likelihoods may differ, in which the scores differ little
 _MANY = 15  # values within the width of a peak
 _DEGENERATE = 30.0  # more than what few points gain as alpha falls to its limit
 
@@ -94,7 +92,7 @@ def by_the_likelihood(likelihood, found, problem):
     """What a search by shared tables found, with its likelihood; after a climb or a search by it where they are not close."""
     likelihood.exact = True
     total = likelihood(found.p)
-    if likelihood.x.size <= MOST_VALUES and abs(total - found.total) < _CLOSE:
+    if likelihood.x.size <= MOST_VALUES and abs(total - found.total) < CLOSE:
         return found._replace(total=total)
     p, total, steps, gain = climb(likelihood, found.p, problem.free, problem.limits, None)
     return Found(p, total, found.iterations + steps, min(gain, found.gain), found.begin)

@@ -14,6 +14,7 @@ from numbastats.stable.kernels import climbing
 
 CUSP = 0.9  # below, zeta is near, and the density has a cusp or a peak there as narrow as `cusp_scale`
 CUSP_TELLS = 0.5  # below, the cusp of the density holds most of the information about loc
+STUCK = 0.7  # up to here places for the mode are compared
 LOWEST, HIGHEST = 0.1, 2.0 - 1e-6  # of alpha
 NEAR_1 = 1e-3  # with a location known in S1 alpha keeps this distance from 1
 LEAST_SCALE = 1e-12  # of an estimate, in half interquartile ranges

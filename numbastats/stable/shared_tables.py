@@ -22,15 +22,22 @@ import numpy as np
 from numbastats.scalar.stable import zeta
 from numbastats.stable.functions import logpdf, pdf
 from numbastats.stable.information import expected_information
-from numbastats.stable.kernels.climbing import DONE, ENDS, MISSING, ORDER, PLACES, SPLIT, climb, totals
+from numbastats.stable.kernels.climbing import (
+    DONE,
+    EDGES_A,
+    EDGES_B,
+    MISSING,
+    ORDER,
+    PLACES,
+    RULE_STEPS,
+    RULE_U,
+    SPLIT,
+    climb,
+    totals,
+)
 from numbastats.stable.likelihood import Likelihood
 from numbastats.stable.parameterisations import Form, cusp_scale
 
-EDGES_A = np.array(
-    [0.3, 0.33, 0.36, 0.4, 0.455, 0.51, 0.57, 0.62, 0.66, 0.69, 0.715, 0.733, 0.746, 0.758, SPLIT]
-    + [0.782, 0.795, 0.82, 0.86, 0.91, 1.0, 1.12, 1.28, 1.48, 1.65, 1.85, 2.0]
-)
-EDGES_B = np.arange(7) / 6.0
 _NONE = np.empty(0)
 _REGULAR = 0.99  # of |beta|: beyond, the information about it tends to infinity
 _LOBATTO = -np.cos(np.pi * np.arange(ORDER) / (ORDER - 1))
@@ -58,14 +65,6 @@ def _logs(a, b, centred):
         return np.log(pdf(x, a, b, param=param, workers=1)) + lift
 
 
-@functools.cache
-def _rule():
-    """Places of u and steps for integrals over both sides, by Gauss-Legendre on the panels."""
-    at, weights = np.polynomial.legendre.leggauss(8)
-    half = 0.5 * np.diff(ENDS)[:, None]
-    return np.tile((ENDS[:-1, None] + half * (1.0 + at)).ravel(), 2), np.tile((half * weights).ravel(), 2)
-
-
 class SharedTables:
     """The cells made so far."""
 
@@ -73,6 +72,7 @@ class SharedTables:
         self._lock, count = threading.Lock(), (EDGES_A.size - 1) * (EDGES_B.size - 1)
         self.pool = np.empty((count, 1 + ORDER**2, PLACES.size))  # memory is taken when cells are written
         self.pool[:, 0, 0] = np.nan  # those that are not
+        self._copy = None
 
     def make(self, i, j):
         """Make a cell."""
@@ -89,6 +89,14 @@ class SharedTables:
             cell[1:] = values.reshape(ORDER**2, -1)
             cell[0, 1:] = middle[1:]
             cell[0, 0] = middle[0]  # last: by it other threads know that all is there
+            self._copy = None
+
+    def copied(self):
+        """The cells as they are now, in an array that does not change, of which a GPU keeps a copy."""
+        with self._lock:
+            if self._copy is None:
+                self._copy = self.pool.copy()
+            return self._copy
 
 
 @functools.cache
@@ -109,8 +117,8 @@ class SharedLikelihood(Likelihood):
         choices, ends = np.array([self.form, most, *free], np.int64), np.array(bounds, np.float64)
         while True:
             self.heed()
-            q, state, outer = np.array(p, np.float64), np.zeros(7), np.empty((4, 4))
-            climb(x, steps, choices, ends, q, EDGES_A, EDGES_B, self.tables.pool, state, outer)
+            q, state, outer = np.array(p, np.float64), np.zeros(8), np.empty((4, 4))
+            climb(x, steps, choices, ends, q, self.tables.pool, state, outer)
             if state[0] != MISSING:
                 self.count += int(state[2])
                 return q, state, outer
@@ -123,9 +131,9 @@ class SharedLikelihood(Likelihood):
     def totals(self, dists):
         """The log-likelihoods of distributions, -inf where they are no numbers."""
         dists = np.array(dists, np.float64).reshape(-1, 4)
-        found, state = np.full(len(dists), np.nan), np.zeros(7)
+        found, state = np.full(len(dists), np.nan), np.zeros(8)
         while not self.exact and state[3] < len(dists):
-            totals(self.x, np.array([self.form]), dists, EDGES_A, EDGES_B, self.tables.pool, state, found)
+            totals(self.x, np.array([self.form]), dists, self.tables.pool, state, found)
             if state[0] == MISSING:
                 self.tables.make(int(state[4]), int(state[5]))
         known = np.isfinite(found)
@@ -145,8 +153,7 @@ class SharedLikelihood(Likelihood):
         if abs(b) < _REGULAR:
             centred = a <= SPLIT
             shift = (float(centred) - float(self.form is Form.S1)) * zeta(a, b)[0]
-            u, steps = _rule()
-            x, steps = _distances(a, u, centred), _unit(a, centred) * np.exp(u) * steps
+            x, steps = _distances(a, RULE_U, centred), _unit(a, centred) * np.exp(RULE_U) * RULE_STEPS
             count = self.count
             _, state, J = self._climbed((a, b, 0.0, 1.0), x + shift, steps)
             self.count = count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import types
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import scipy.stats
 
 import numbastats as ns
 from numbastats._core.random import key_words
+from numbastats.bayes import kernels
 from numbastats.bayes.chains import Chains
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.samplers import algebra, latent, surrogate
@@ -87,13 +89,20 @@ def test_prior_invariance(kind, prior):
 @pytest.mark.slow
 def test_prior_invariance_sees_a_wrong_sampler(monkeypatch):
     """The paper's printed distribution of tau, the wrong triangular solve, a missing acceptance step."""
-    right = algebra.solve
+
+    def not_transposed(first, end, given, out):
+        H, E, _, D, _, _, Z, *_ = given
+        for c, b in enumerate(out[0]):
+            L, d = algebra.factor(H.T, D[c])
+            b[:] = algebra.solve(L, b @ L + algebra.solve(L, E[c] - d * b) + Z[c])
+
     with monkeypatch.context() as patch:
-        patch.setattr(latent, "solve", lambda L, v, transposed=False: right(L, v, False))
+        patch.setattr(kernels, "LATENT_DRAW", types.SimpleNamespace(serial=not_transposed))
         assert _prior_invariance("gibbs", "horseshoe", 1000) < 1e-6
     with monkeypatch.context() as patch:
-        decide = surrogate.decide
-        patch.setattr(surrogate, "decide", lambda state, new, gains, u: decide(state, new, np.full_like(gains, 1e300), u))
+        right = kernels.WEIGHING.serial
+        always = lambda first, end, given, out: right(first, end, (*given[:-1], np.full_like(given[-1], 1e-300)), out)  # noqa: E731
+        patch.setattr(kernels, "WEIGHING", types.SimpleNamespace(serial=always))
         assert _prior_invariance("surrogate", "horseshoe", 1000) < 1e-6
 
 

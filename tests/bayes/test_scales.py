@@ -11,6 +11,7 @@ import scipy.special
 import scipy.stats
 
 import numbastats as ns
+from numbastats._core.place import Place
 from numbastats.bayes.samplers import scales
 from tests.bayes.naive import quick
 from tests.contract import same
@@ -209,7 +210,7 @@ def test_scales_given_the_coefficients():
     for tau in (None, 0.7):
         prior = scales.Prior("horseshoe", 0, (0.25,), 0.5, tau, groups=groups)
         state = scales.start(prior, B.shape, -1.0)
-        numbers = scales.Numbers((np.uint32(1), np.uint32(2)), 0, chains, chains, 7, 1, 1)
+        numbers = scales.Numbers((np.uint32(1), np.uint32(2)), 0, chains, chains, 7, 1, Place("cpu", 1))
         for _ in range(steps):
             scales.draw(prior, state, B, numbers)
             numbers.clock += 1
@@ -282,7 +283,7 @@ def test_shared_scales_are_drawn_reversibly(name):
     B = np.tile(b, (chains, 1))
     prior = scales.Prior(name, 0, (0.25,), 0.5, None, 2.0, groups=groups)
     state = scales.start(prior, B.shape, -1.0)
-    numbers = scales.Numbers((np.uint32(7), np.uint32(2)), 0, chains, chains, 7, 1, 1)
+    numbers = scales.Numbers((np.uint32(7), np.uint32(2)), 0, chains, chains, 7, 1, Place("cpu", 1))
     seen = []
     for _ in range(60):
         scales.draw(prior, state, B, numbers, reversible=True)

@@ -67,15 +67,19 @@ def gpu(monkeypatch):
 def test_the_current_streams_of_other_libraries(monkeypatch):
     """What a call does with them is in tests/test_emulator.py."""
     cupy, torch = types.ModuleType("cupy"), types.ModuleType("torch")
-    cupy.cuda = types.SimpleNamespace(get_current_stream=lambda: types.SimpleNamespace(ptr=0x51))
-    torch.cuda = types.SimpleNamespace(current_stream=lambda: types.SimpleNamespace(cuda_stream=0x52))
+    stream = types.SimpleNamespace(ptr=0x51, is_capturing=lambda: capturing)
+    cupy.cuda = types.SimpleNamespace(get_current_stream=lambda: stream)
+    torch.cuda = types.SimpleNamespace(
+        current_stream=lambda: types.SimpleNamespace(cuda_stream=0x52), is_current_stream_capturing=lambda: capturing
+    )
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setitem(sys.modules, "torch", torch)
-    assert (kinds.cupy.current_stream(), kinds.torch.on_gpu.current_stream(), kinds.numba_device.current_stream()) == (
-        0x51,
-        0x52,
-        0,
-    )
+    current, capturing = [kind.current_stream for kind in (kinds.cupy, kinds.torch.on_gpu, kinds.numba_device)], False
+    assert [find() for find in current] == [0x51, 0x52, 0]
+    capturing = True
+    for find in (*current[:2], lambda: device.Device((), stream)):
+        with pytest.raises(RuntimeError, match="a CUDA graph is captured from this stream.*before the capture begins"):
+            find()
 
 
 def test_tables_are_copied_to_the_device_once_and_live_as_long_as_on_the_host():

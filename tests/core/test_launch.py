@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -245,9 +244,8 @@ def test_simulator_is_not_a_gpu(run_python):
 
 def test_launches_are_too_large_for_warnings_and_cover_all_items(monkeypatch):
     """Numba warns of grids of less than 128 blocks; an empty grid is an error on a GPU."""
-    device = types.SimpleNamespace(MULTIPROCESSOR_COUNT=132)
     monkeypatch.setattr(launch, "SIMULATED", False)
-    monkeypatch.setattr(launch.cuda, "get_current_device", lambda: device, raising=False)
+    monkeypatch.setattr(launch.gpu, "multiprocessors", lambda: 132)
     for n in (0, 1, 5000, 10**6, 2**33):
         blocks, threads = launch._geometry(n, 64)
         assert 128 <= blocks <= 32 * 132 and threads == 64

@@ -15,7 +15,7 @@ import types
 import numpy as np
 
 STREAMS, PRODUCTS = [], []
-_current = [0]
+_current, CAPTURING = [0], [False]
 
 
 class _Memory:
@@ -47,6 +47,11 @@ class Stream:
 
     def __exit__(self, *error):
         _current.pop()
+
+
+def _values(x):
+    """What NumPy computes with in the place of an array here."""
+    return getattr(x, "values", x)
 
 
 def _of_numba(x):
@@ -122,16 +127,8 @@ def install(driver):
             return len(self.values)
 
         def __getitem__(self, index):
-            part = self.values[getattr(index, "values", index)]
+            part = self.values[_values(index)]
             return made(part, self.memory) if np.shares_memory(part, self.values) else result(part)
-
-        def __mul__(self, other):
-            return result(self.values * getattr(other, "values", other))
-
-        def __add__(self, other):
-            return result(self.values + getattr(other, "values", other))
-
-        __rmul__, __radd__ = __mul__, __add__
 
         def __matmul__(self, other):
             PRODUCTS.append(self.shape)
@@ -145,15 +142,6 @@ def install(driver):
         def T(self):  # noqa: N802
             return made(self.values.T, self.memory)
 
-        def __lt__(self, other):
-            return result(self.values < getattr(other, "values", other))
-
-        def __le__(self, other):
-            return result(self.values <= getattr(other, "values", other))
-
-        def __gt__(self, other):
-            return result(self.values > getattr(other, "values", other))
-
         def any(self):
             return result(self.values.any())
 
@@ -165,6 +153,9 @@ def install(driver):
 
         def __bool__(self):
             return bool(self.get())
+
+    for name in "mul rmul add radd rsub truediv or lt le gt ne".split():
+        setattr(ndarray, f"__{name}__", lambda self, other, f=f"__{name}__": result(getattr(self.values, f)(_values(other))))
 
     def zeros(shape, dtype=np.float64, order="C"):
         new = empty(tuple(map(int, np.atleast_1d(shape)))[::-1], dtype)
@@ -192,7 +183,7 @@ def install(driver):
     module.cuda = types.SimpleNamespace(
         Stream=Stream,
         ExternalStream=lambda ptr: Stream(null=True, ptr=ptr),
-        get_current_stream=lambda: types.SimpleNamespace(ptr=_current[-1]),
+        get_current_stream=lambda: types.SimpleNamespace(ptr=_current[-1], is_capturing=lambda: CAPTURING[0]),
     )
     sys.modules["cupy"] = module
     return module

@@ -103,7 +103,49 @@ with warnings.catch_warnings(record=True) as caught:
     there = ran_on(lambda: ns.quantile.ndtri(host))[0][0]
     same = short(lambda: ns.quantile.ndtri(host))
 found["auto"] = [len(there), bool((same == want).all()), [str(w.message) for w in caught]]
+sets = np.random.default_rng(8).gamma(2.0, size=(3, 200))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    fits = short(lambda: ns.mixture.fit_many(sets, 1, family="gamma", rng=1))
+same = np.array_equal(fits.loglik, ns.mixture.fit_many(sets, 1, family="gamma", rng=1, device="cpu").loglik)
+found["auto batch"] = [same, [str(w.message) for w in caught]]
 costs.kept_rates = lambda: costs.Rates(1.0, 1.0, 1.0, 1.0)
+
+# --- what cannot be done is said before a launch
+there, twice = cuda.to_device(host), cuda.to_device(np.stack([host, host]))
+
+
+def refused(call):
+    """The error of a call, and whether it comes before the first kernel."""
+    emulator.STREAMS.clear()
+    return *(raised(call) or ("", "")), not emulator.STREAMS
+
+
+def in_capture():
+    cupy_stand_in.CAPTURING[0] = True
+    try:
+        return ns.quantile.ndtri(x)
+    finally:
+        cupy_stand_in.CAPTURING[0] = False
+
+
+found["refused"] = {
+    "capture": refused(in_capture),
+    "out of another kind": refused(lambda: ns.quantile.ndtri(x, out=there)),
+    "out on the host": refused(lambda: ns.quantile.ndtri(x, out=host.copy())),
+    "out in strides": refused(lambda: ns.quantile.ndtri(x[:500], out=cupy.asarray(np.stack([host, host]))[0][::2])),
+    "strides of Numba": refused(lambda: ns.quantile.ndtri(twice[:, ::2])),
+    "another device": refused(lambda: ns.quantile.ndtri(x, device="cpu")),
+    "capture of the caller's stream": refused(
+        lambda: ns.quantile.ndtri(x, stream=types.SimpleNamespace(ptr=0x7000, is_capturing=lambda: True))
+    ),
+}
+both = ns.quantile.ndtri(x, there, 2.0, device="cuda")
+found["mixed"] = [type(both).__module__, float(np.abs(both.get() - ns.quantile.ndtri(host, host, 2.0)).max())]
+part = ns.quantile.ndtri(x[::2])
+found["strides of CuPy"] = [type(part).__module__, float(np.abs(part.get() - want[::2]).max())]
+batch = np.random.default_rng(9).gamma(2.0, size=(8, 40))
+found["batch without memory"] = refused(lambda: short(lambda: ns.distributions.fit_many(batch, "gamma", device="cuda")))
 
 # --- products of matrices by CuPy
 rows = Rows(np.random.default_rng(3).normal(size=(300, 4)), "cuda", 1)

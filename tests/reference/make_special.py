@@ -180,6 +180,7 @@ FITS = {  # name: function, interval, degree, dtype, weight of the error
     "LGAMMA64": (log_gamma_at_2, -half, half, 18, np.float64, None),
     "LGAMMA32": (log_gamma_at_2, -half, half, 8, np.float32, None),
     "LGAMMA1": (log_gamma_at_1, -half / 2, half / 2, 15, np.float64, None),
+    "RGAMMA": (lambda f: mp.rgamma(2 + f), -half, half, 14, np.float64, None),
     "STIRLING64": (stirling, 0, stirling_end, 6, np.float64, None),
     "STIRLING32": (stirling, 0, stirling_end, 2, np.float32, None),
     "DIGAMMA": (digamma_share, -half, half, 22, np.float64, None),

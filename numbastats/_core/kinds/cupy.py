@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 
-from numbastats._core.device import view
+from numbastats._core.device import refuse_capture, view
 from numbastats._core.kinds.numpy import interface_ends as ends  # noqa: F401
 
 name, on_device = "cupy", True
@@ -46,7 +46,9 @@ def gpu_of(x):
 def current_stream():
     import cupy
 
-    return cupy.cuda.get_current_stream().ptr
+    stream = cupy.cuda.get_current_stream()
+    refuse_capture(stream.is_capturing())
+    return stream.ptr
 
 
 def takes(x, shape, dtype):

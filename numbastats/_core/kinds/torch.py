@@ -6,7 +6,7 @@ import types
 
 import numpy as np
 
-from numbastats._core.device import view
+from numbastats._core.device import refuse_capture, view
 
 name = "torch"
 
@@ -64,6 +64,7 @@ def flat_input(x, name, shape, dtype):
 def current_stream():
     import torch
 
+    refuse_capture(torch.cuda.is_current_stream_capturing())
     return torch.cuda.current_stream().cuda_stream
 
 

@@ -1,9 +1,11 @@
-"""Kernels: the pass over the rows of X, the scales given the coefficients, random numbers, elementwise functions."""
+"""Kernels: the pass over the rows of X, the scales and the coefficients of chains, random numbers, elementwise functions."""
 
+from numbastats.bayes.kernels.algebra import KICK, LATENT_DRAW, NORMAL_DRAW, ROTATION, SWEEPS, WEIGHING, WORK
 from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
 from numbastats.bayes.kernels.draws import DRAWS, GAMMA, LATENT_STAGE, STAGES
 from numbastats.bayes.kernels.functions import ELEMENTWISE
-from numbastats.bayes.kernels.likelihood import GROUP, LATENT, OFFSET, OUTCOME, TOTALS, WEIGHT, latent_row, tile_rows
+from numbastats.bayes.kernels.lanes import LANES
+from numbastats.bayes.kernels.likelihood import GROUP, LATENT, OFFSET, OUTCOME, SINGLE, TOTALS, WEIGHT, latent_row, tile_rows
 
 __all__ = [
     "CONDITIONALS",
@@ -11,14 +13,23 @@ __all__ = [
     "ELEMENTWISE",
     "GAMMA",
     "GROUP",
+    "KICK",
+    "LANES",
     "LATENT",
+    "LATENT_DRAW",
     "LATENT_STAGE",
+    "NORMAL_DRAW",
     "OFFSET",
     "OUTCOME",
+    "ROTATION",
     "SCALES",
+    "SINGLE",
     "STAGES",
+    "SWEEPS",
     "TOTALS",
+    "WEIGHING",
     "WEIGHT",
+    "WORK",
     "latent_row",
     "tile_rows",
 ]

@@ -12,16 +12,15 @@ import numpy as np
 from numba import prange, types
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function, bind, device_function
+from numbastats._core.kernel import Kernel, bind, device_function
+from numbastats.bayes.kernels.lanes import LANES, shared, sides
 from numbastats.scalar import shrinkage
 from numbastats.scalar.elementary import exp
 from numbastats.scalar.shrinkage import DONE, START, bounded, item_of, log_prior_tau, slice_step
 
-__all__ = ["CONDITIONALS", "SCALES"]
+__all__ = ["CONDITIONALS", "PRIORS", "SCALES"]
 
-LANES = 64  # threads of a block, whose sums are combined
-_shared = array_function(fastmath=(), host=False)
-_density = _local = _of_shrinkage = None  # bound by build and `bind`
+_density = _local = _of_shrinkage = _lane = _lanes = _wait = _total = _body = None  # bound by build and `bind`
 
 # --- tau by a slice sampler with the local scales integrated out, then these --------------------------------------------
 
@@ -39,61 +38,43 @@ def _local_without_slab(b, t, c, k0, k1, item, stream):
     return _of_shrinkage(b, t, k0, k1, item, stream)
 
 
+@shared
+def draw_scales(b, c, scale, fixed, k0, k1, streams, step, q, T, d):
+    """Draw log tau of chain q and its precisions d given the coefficients b that are shrunk."""
+    lane, lanes, t = _lane(), _lanes(), T[q]  # d holds log densities until it is drawn
+    phase, count, level, lo, hi, at = (DONE if fixed else START), np.int64(0), 0.0, t, t, t
+    while phase != DONE:  # every thread takes the same decisions
+        for j in range(lane, b.size, lanes):
+            d[j] = _density(b[j], at, c[j])
+        _wait()
+        value = _total(d)
+        value += log_prior_tau(at, np.float64(b.size), scale)
+        phase, count, level, lo, hi, at = slice_step(
+            phase, count, value, level, t, lo, hi, at, k0, k1, item_of(np.int64(0), step), streams[0, q]
+        )
+    _wait()
+    if lane == 0:
+        T[q] = at
+    for j in range(lane, b.size, lanes):
+        d[j] = bounded(_local(b[j], at, c[j], k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
+    _wait()
+
+
 def scales_cpu(B, C, skip, scale, fixed, k0, k1, streams, step, T, D):
     for q in prange(B.shape[0]):
-        b, c, work = B[q, skip:], C[q, skip:], D[q, skip:]  # a row of D holds log densities until it is drawn
-        t = T[q]
-        phase, count, level, lo, hi, at = (DONE if fixed else START), np.int64(0), 0.0, t, t, t
-        while phase != DONE:
-            for j in range(b.size):
-                work[j] = _density(b[j], at, c[j])
-            value = 0.0
-            for j in range(b.size):
-                value += work[j]
-            value += log_prior_tau(at, np.float64(b.size), scale)
-            phase, count, level, lo, hi, at = slice_step(
-                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(np.int64(0), step), streams[0, q]
-            )
-        T[q] = at
-        for j in range(b.size):
-            D[q, skip + j] = bounded(_local(b[j], at, c[j], k0, k1, item_of(j, step), streams[1, q]) * exp(-2.0 * at))
+        _body(B[q, skip:], C[q, skip:], scale, fixed, k0, k1, streams, step, np.int64(q), T, D[q, skip:])
 
 
 def scales_cuda(B, C, skip, scale, fixed, k0, k1, streams, step, T, D):
-    share = cuda.shared.array(LANES, np.float64)
-    lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
-    p = B.shape[1] - skip
     for q in range(cuda.blockIdx.x, B.shape[0], cuda.gridDim.x):
-        t = T[q]
-        phase, count, level, lo, hi, at = (DONE if fixed else START), np.int64(0), 0.0, t, t, t
-        while phase != DONE:  # every thread takes the same decisions
-            value = 0.0
-            if lane < lanes:
-                for j in range(lane, p, lanes):
-                    value += _density(B[q, skip + j], at, C[q, skip + j])
-                share[lane] = value
-            cuda.syncthreads()
-            value = 0.0
-            for i in range(lanes):
-                value += share[i]
-            cuda.syncthreads()
-            value += log_prior_tau(at, np.float64(p), scale)
-            phase, count, level, lo, hi, at = slice_step(
-                phase, count, value, level, t, lo, hi, at, k0, k1, item_of(np.int64(0), step), streams[0, q]
-            )
-        cuda.syncthreads()
-        if lane == 0:
-            T[q] = at
-        for j in range(lane, p, cuda.blockDim.x):
-            eta = _local(B[q, skip + j], at, C[q, skip + j], k0, k1, item_of(j, step), streams[1, q])
-            D[q, skip + j] = bounded(eta * exp(-2.0 * at))
+        _body(B[q, skip:], C[q, skip:], scale, fixed, k0, k1, streams, step, q, T, D[q, skip:])
 
 
 # --- the paper's conditionals of the horseshoe, with its auxiliary variables nu and xi ----------------------------------
 # Of a chain: v, rows eta = lambda^-2 and nu^-1; w, tau^-2 and xi^-1. A lane takes every `lanes`-th coefficient.
 
 
-@_shared
+@shared
 def draw_local(b, v, w, k0, k1, step, stream, lane, lanes):
     """Draw eta of a lane's coefficients; their part of the sum of eta b^2/2."""
     total = 0.0
@@ -103,14 +84,14 @@ def draw_local(b, v, w, k0, k1, step, stream, lane, lanes):
     return total
 
 
-@_shared
+@shared
 def draw_global(total, p, scale, w, k0, k1, step, stream, auxiliary_stream):
     """Draw tau^-2 given the sum of eta b^2/2 over all p coefficients, then xi^-1."""
     w[0] = shrinkage.global_precision(total, np.float64(p), w[1], k0, k1, item_of(np.int64(0), step), stream)
     w[1] = shrinkage.auxiliary(1.0 / (scale * scale) + w[0], k0, k1, item_of(p, step), auxiliary_stream)
 
 
-@_shared
+@shared
 def draw_auxiliary(v, w, d, k0, k1, step, stream, lane, lanes):
     """Draw nu^-1 of a lane's coefficients; their prior precisions d."""
     for j in range(lane, d.size, lanes):
@@ -153,22 +134,26 @@ def conditionals_cuda(B, skip, scale, fixed, k0, k1, streams, step, V, W, T, D):
 _f, _i, _u, _b = types.float64, types.int64, types.uint32, types.boolean
 
 
-def _scales(name):
+def _of_prior(name):
+    """The functions of a prior that `draw_scales` calls."""
     density, local = getattr(shrinkage, f"{name}_density"), getattr(shrinkage, f"{name}_local1")
     if name != "regularised":
         density, local = bind(_without_slab, _of_shrinkage=density), bind(_local_without_slab, _of_shrinkage=local)
-    return Kernel(
+    return {"_density": density, "_local": local}
+
+
+PRIORS = {name: sides(draw_scales, **_of_prior(name)) for name in ("horseshoe", "lasso", "regularised", "ridge")}
+SCALES = {
+    name: Kernel(
         f"bayes.scales_{name}",
         scales_cpu,
         scales_cuda,
         lambda T: [(_f[:, ::1], _f[:, ::1], _i, _f, _b, _u, _u, _u[:, ::1], _u, _f[::1], _f[:, ::1])],
         dtypes=("float64",),
-        _density=density,
-        _local=local,
+        **both,
     )
-
-
-SCALES = {name: _scales(name) for name in ("horseshoe", "lasso", "regularised", "ridge")}
+    for name, both in PRIORS.items()
+}
 CONDITIONALS = Kernel(
     "bayes.conditionals",
     conditionals_cpu,

@@ -11,7 +11,7 @@ from numbastats.scalar.bits import at, at2, buffer, in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
 from numbastats.scalar.shrinkage import of_bfloat16, of_float, of_int8, truncnorm_right, truncnorm_right_far
 
-__all__ = ["GROUP", "LATENT", "OFFSET", "OUTCOME", "TOTALS", "WEIGHT", "latent_row", "passes", "tile_rows"]
+__all__ = ["GROUP", "LATENT", "OFFSET", "OUTCOME", "SINGLE", "TOTALS", "WEIGHT", "latent_row", "passes", "tile_rows"]
 
 GROUP = 64  # rows that share 32 counters; chunks and tiles consist of whole groups or divide one
 _SUMS = ("contract", "reassoc", "nsz")  # dot products and their transposes may be reordered; row functions may not
@@ -248,8 +248,22 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
             S[c, q] = total
 
 
-def totals_cpu(G, out):
+@_function
+def pairwise(S, q):
+    """The sum of a chain's column of S, pairwise in its place."""
+    n = S.shape[0]
+    while n > 1:
+        for i in range(n // 2):
+            S[i, q] = S[2 * i, q] + S[2 * i + 1, q]
+        if n % 2:
+            S[n // 2, q] = S[n - 1, q]
+        n -= n // 2
+    return S[0, q]
+
+
+def totals_cpu(G, S, out, sums):
     for q in prange(out.shape[0]):
+        sums[q] = pairwise(S, q)
         for j in range(out.shape[1]):
             out[q, j] = 0.0
         for c in range(G.shape[0]):
@@ -257,13 +271,27 @@ def totals_cpu(G, out):
                 out[q, j] += np.float64(G[c, q, j])
 
 
-def totals_cuda(G, out):
+def totals_cuda(G, S, out, sums):
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         q, j = i // out.shape[1], i % out.shape[1]
+        if j == 0:
+            sums[q] = pairwise(S, q)
         total = 0.0
         for c in range(G.shape[0]):
             total += np.float64(G[c, q, j])
         out[q, j] = total
+
+
+def single_cpu(x, out):
+    for q in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[q, j] = x[q, j]
+
+
+def single_cuda(x, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        q, j = i // out.shape[1], i % out.shape[1]
+        out[q, j] = x[q, j]
 
 
 @device_function
@@ -328,8 +356,16 @@ TOTALS = Kernel(
     "bayes.totals",
     totals_cpu,
     totals_cuda,
-    lambda T: [(T[:, :, ::1], _f[:, ::1])],
+    lambda T: [(T[:, :, ::1], _f[:, ::1], _f[:, ::1], _f[::1])],
     f64_ok="sums of all chunks are double",
+)
+SINGLE = Kernel(
+    "bayes.single",
+    single_cpu,
+    single_cuda,
+    lambda T: [(_f[:, ::1], T[:, ::1])],
+    dtypes=("float32",),
+    f64_ok="it reads doubles",
     on_host=False,
 )
 

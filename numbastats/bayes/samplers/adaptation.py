@@ -34,9 +34,13 @@ def start(rows, prior, d, numbers, chains):
             b = solve(L, solve(L, h), True)
     else:
         b, L = _mode(rows, prior, near)
-    z = numbers.draws()[0]
+    z = numbers.place.host(numbers.draws()[0])
     B = _about_mode(rows, b, np.array([solve(L, v, True) for v in z]), z, near)
-    return B, Metric(*summed(rows.curvature, b), b.copy(), 0)
+    return B, _metric(*summed(rows.curvature, b), b.copy())
+
+
+def _metric(H, h, mean, angle=ANGLE):
+    return Metric(np.ascontiguousarray(H.T), h, mean, 0, angle)
 
 
 def _mode(rows, prior, d):
@@ -86,7 +90,7 @@ def adapt(rows, metric, B, i, warmup, chance, *, rotates):
     mean = metric.mean + (B.mean(axis=0) - metric.mean) / (metric.seen + 1)
     metric = metric._replace(mean=mean, seen=metric.seen + 1)
     if i in [int(share * warmup) for share in ((0.1, 0.3, 0.6) if rotates else (0.5,))]:
-        metric = Metric(*rows.curvature(mean), mean, 0, metric.angle)
+        metric = _metric(*rows.curvature(mean), mean, metric.angle)
     if rotates and i > 30:
         angle = min(_LARGEST, max(0.05, metric.angle * math.exp((chance - 0.8) / math.sqrt(i - 29))))
         metric = metric._replace(angle=angle)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
+NO_FACTOR = "the Cholesky factorisation of X'X + diag(d) failed three times; are there non-finite or huge columns in X?"
+
 
 def factor(H, d):
     """Lower Cholesky factor of H + diag(d), Fortran order, and d, clipped as far as the factorisation needs."""
@@ -19,9 +21,7 @@ def factor(H, d):
         L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
         if info == 0:
             return L, near
-    raise RuntimeError(
-        "the Cholesky factorisation of X'X + diag(d) failed three times; are there non-finite or huge columns in X?"
-    )
+    raise RuntimeError(NO_FACTOR)
 
 
 def solve(L, v, transposed=False):

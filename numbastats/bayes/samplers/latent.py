@@ -36,7 +36,7 @@ def problem(rows, prior, expanded=False):
     """What a fit computes once."""
     n, p = rows.shape
     if p <= n:
-        return Problem(rows, summed(rows.gram), None, None, expanded)
+        return Problem(rows, np.ascontiguousarray(summed(rows.gram).T), None, None, expanded)
     X = rows.floats()
     summed(lambda: np.einsum("ij,ij->i", X, X))
     return Problem(rows, None, X, type(rows)(np.eye(n), rows.device, rows.workers), expanded)
@@ -52,36 +52,30 @@ def init(data, prior, numbers, chains):
 def step(data, prior, state, numbers):
     """Latent variables, scales, coefficients."""
     B, rows, wide = state.b, data.rows, data.H is None
-    stage, word = numbers.streams[k.LATENT_STAGE], numbers.step()
+    stage, word = numbers.there[2], numbers.step()
     if wide:
         margins = (np.ascontiguousarray(B, data.X.dtype) @ data.X.T).astype(np.float64)
         z = margins + data.identity.latent(margins, numbers.key, stage, word)[0]
     else:
         e, squares = rows.latent(B, numbers.key, stage, word)
-    if prior.name == "horseshoe" and prior.groups is None and not data.expanded and state.scales.log_slab is None:
-        options = np.int64(prior.skip), prior.tau_scale, prior.tau is not None, *numbers.key, numbers.streams, word
-        k.CONDITIONALS.serial(B, *options, state.v, state.w, state.scales.log_tau, state.scales.d)
-    elif B.any():  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
+    there = numbers.there[0]
+    if prior.name == "horseshoe" and prior.plain and not data.expanded:
+        options = np.int64(prior.skip), prior.tau_scale, prior.tau is not None, *numbers.key, there, word
+        out = state.v, state.w, state.scales.log_tau, state.scales.d
+        numbers.run(k.CONDITIONALS, B, *options, *out, work=100.0 * B.shape[1])
+    elif numbers.clock:  # coefficients that are all 0, at the start, would send tau and the local scales towards 0
         scales.draw(prior, state.scales, B, numbers)
     Z, _ = numbers.draws()
-    gammas = numbers.gammas(0.5 * rows.shape[0]) if data.expanded else [None] * len(B)
-    for c, (d, normals, gamma) in enumerate(zip(scales.precisions(prior, state.scales), Z, gammas, strict=True)):
-        if wide:
-            B[c] = _wide_draw(data.X, z[c], d, normals, gamma)
-        else:
-            B[c] = _draw(data, B[c], e[c], squares[c], d, normals, gamma)
+    gammas = numbers.gammas(0.5 * rows.shape[0])
+    if wide:
+        for c, (d, normals) in enumerate(zip(scales.precisions(prior, state.scales, numbers), Z, strict=True)):
+            B[c] = _wide_draw(data.X, z[c], d, normals, gammas[c] if data.expanded else None)
+    else:
+        slab, least = scales.slab_precisions(prior, state.scales, numbers), 64.0 * float(np.finfo(rows.dtype).eps)
+        given = data.H, e, squares, state.scales.d, slab, np.int64(prior.skip), Z, gammas, data.expanded, least
+        numbers.algebra(k.LATENT_DRAW, given, (B, *numbers.memory(B.shape[1])))
+        numbers.check()
     return state, scales.Info(np.ones(len(B)))
-
-
-def _draw(data, b, e, squares, d, normals, gamma):
-    # start from b and z - X b: with z itself the least squares cancel, and a large b leaves none of their digits
-    L, d = factor(data.H, d)
-    pull, g = d * b, 1.0
-    v = solve(L, e - pull)
-    if gamma is not None:
-        rest = squares + pull @ b - v @ v  # where rounding leaves nothing positive, a plain Gibbs step is taken
-        g = math.sqrt(2.0 * gamma / rest) if rest > 64.0 * np.finfo(data.rows.dtype).eps * squares else 1.0
-    return solve(L, g * (b @ L + v) + normals, True)
 
 
 def _wide_draw(X, z, d, normals, gamma):

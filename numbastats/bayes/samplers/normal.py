@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from numbastats.bayes import kernels as k
 from numbastats.bayes.samplers import scales
-from numbastats.bayes.samplers.algebra import check_determined, factor, solve, summed
+from numbastats.bayes.samplers.algebra import check_determined, summed
 from numbastats.bayes.samplers.record import Sampler
 
 
@@ -33,9 +32,9 @@ class State(NamedTuple):
 
 def problem(rows, prior):
     """What a fit computes once; every flat prior takes a degree of freedom."""
-    found = summed(rows.least_squares)
-    check_determined(found[0], prior)
-    return Problem(*found, 0.5 * (rows.facts[k.WEIGHT].sum() - prior.flat))
+    H, b, g, squares = summed(rows.least_squares)
+    check_determined(H, prior)
+    return Problem(np.ascontiguousarray(H.T), b, g, float(squares), 0.5 * (rows.facts[k.WEIGHT].sum() - prior.flat))
 
 
 def init(data, prior, numbers, chains):
@@ -51,16 +50,10 @@ def step(data, prior, state, numbers):
 
 
 def _draw(data, prior, state, numbers):
-    Z, _ = numbers.draws()
-    gammas, P = numbers.gammas(data.shape), scales.precisions(prior, state.scales)
-    b, squares = data.b, data.squares
-    for c in range(len(Z)):
-        L, d = factor(data.H, P[c])
-        v = solve(L, data.g - d * b)  # v is the coefficients minus b: solving with y itself would cancel digits
-        rest = squares + (d * b) @ b - v @ v
-        sigma = math.sqrt(max(rest, 1e-14 * squares, 1e-300) / (2.0 * gammas[c]))
-        state.b[c] = b + solve(L, v + sigma * Z[c], True)
-        state.extras["log_sigma"][c] = math.log(sigma)
+    given = data.H, data.b, data.g, data.squares, state.scales.d, scales.slab_precisions(prior, state.scales, numbers)
+    given = *given, np.int64(prior.skip), numbers.draws()[0], numbers.gammas(data.shape)
+    numbers.algebra(k.NORMAL_DRAW, given, (state.b, state.extras["log_sigma"], *numbers.memory(data.b.size)))
+    numbers.check()
     return state
 
 

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbastats._core.launch import launch
 from numbastats._core.random import Purpose, stream_word
 from numbastats.bayes import kernels as k
+from numbastats.bayes.samplers.algebra import NO_FACTOR
 from numbastats.scalar.shrinkage import DONE, START, item_of, log_prior_tau, slice_step
 
 _SLAB_STEPS = 3
+MANY_COLUMNS = 2000  # order of a factorisation above which threads of BLAS pay
 
 
 class Info(NamedTuple):
@@ -61,6 +62,11 @@ class Prior(NamedTuple):
         return len(self.free)
 
     @property
+    def plain(self):
+        """Whether one kernel draws all scales; then they may be on a GPU, and the kernel of a step may draw them."""
+        return self.groups is None and self.slab_df is None and self.name != "horseshoe+"
+
+    @property
     def flat(self):
         """How many of these have a flat prior."""
         return self.free.count(0.0)
@@ -85,10 +91,6 @@ class Scales(NamedTuple):
     second: np.ndarray | None
     log_slab: np.ndarray | None
 
-    def copy(self):
-        """Copies of the arrays, which `draw` changes."""
-        return Scales(*(None if v is None else v.copy() for v in self))
-
 
 def start(prior, shape, log_tau):
     """Scales of 1 for the coefficients of chains, and the precisions of those that are not shrunk."""
@@ -99,13 +101,15 @@ def start(prior, shape, log_tau):
     return Scales(np.full(shape[0], log_tau if prior.tau is None else math.log(prior.tau)), d, second, log_slab)
 
 
-def precisions(prior, scales):
+def slab_precisions(prior, scales, numbers):
+    """Of every chain, shape (chains,), what a slab adds to the precisions of the coefficients that are shrunk."""
+    return numbers.slab if scales.log_slab is None else np.exp(-2.0 * scales.log_slab)
+
+
+def precisions(prior, scales, numbers):
     """Prior precisions of the coefficients."""
     found = scales.d.copy()
-    if scales.log_slab is not None:
-        found[:, prior.skip :] += np.exp(-2.0 * scales.log_slab)[:, None]
-    elif prior.slab is not None:
-        found[:, prior.skip :] += 1.0 / prior.slab**2
+    found[:, prior.skip :] += slab_precisions(prior, scales, numbers)[:, None]
     return found
 
 
@@ -124,15 +128,75 @@ class Numbers:
         Normals of a chain and step.
     sweeps : int
         Steps within an iteration, less 1.
-    workers : Threads
-        For the chains.
+    place : Place
+        Of the chains' states.
+    slab : float or None
+        Standard deviation of a slab without a prior.
+
+    Attributes
+    ----------
+    slab : array, shape (chains,)
+        Precision of that slab.
+    failed : array, shape (chains,)
+        Not 0 where a factorisation has failed.
     """
 
-    def __init__(self, key, first, chains, of, size, sweeps, workers):
-        self.key, self.clock, self.sweeps, self.workers = key, 0, sweeps, workers
+    def __init__(self, key, first, chains, of, size, sweeps, place, slab=None):
+        self.key, self.clock, self.sweeps, self.chains = key, 0, sweeps, chains
         self.streams = _streams(first, chains)
         self.more = [_streams(i * of + first, chains) for i in range(9)]  # the last ones of chain numbers beyond the fit's
-        self._normals, self._uniforms = np.empty((chains, size)), np.empty((chains, 2))
+        self._size, self._slab = size, slab
+        self.attach(place)
+
+    def attach(self, place):
+        """Take up the place, which is not pickled."""
+        self.place, chains = place, self.chains
+        self.there = tuple(map(place.asarray, (self.streams, self.more[0], self.streams[k.LATENT_STAGE])))
+        self._normals, self._uniforms = place.empty((chains, self._size)), place.empty((chains, 2))
+        self._gammas, self.failed = place.empty(chains), place.zeros(chains, np.int64)
+        self.slab = place.asarray(np.full(chains, 0.0 if self._slab is None else 1.0 / self._slab**2))
+        self.report, self.factors, self.room = place.empty((chains, 4)), None, None
+
+    def __getstate__(self):
+        """The state that is pickled: without arrays that each iteration fills."""
+        kept = "key clock sweeps chains streams more _size _slab".split()
+        return {name: self.__dict__[name] for name in kept}
+
+    def run(self, kernel, *args, work):
+        """Start a kernel over the chains, each of which takes `work` nanoseconds on the host."""
+        threads = k.LANES if self.place.on_gpu else 1
+        self.place.run(kernel, self.chains * threads, *args, cost=work / threads, threads=k.LANES)
+
+    def algebra(self, kernel, given, out, factorisations=1):
+        """Start one of the kernels of coefficients; where the matrices are large, BLAS has threads of its own."""
+        p = self.room.shape[2]
+        work = 0.0 if p >= MANY_COLUMNS else factorisations * (0.06 * p**3 + 1000.0)
+        self.run(kernel, 0, self.chains, given, out, work=work)
+
+    def copied(self, x):
+        """A copy of an array of the place, or None."""
+        if x is None or not self.place.on_gpu:
+            return x if x is None else x.copy()
+        found = self.place.empty(x.shape, x.dtype)
+        found.copy_to_device(x, stream=self.place.stream)
+        return found
+
+    def memory(self, p):
+        """Memory of the kernels of coefficients: a matrix and some rows for each chain, and where they tell of failures."""
+        if self.room is None:
+            self.factors, self.room = self.place.empty((self.chains, p, p)), self.place.empty((self.chains, k.WORK, p))
+        return self.factors, self.room, self.failed
+
+    def check(self):
+        """Raise where a factorisation has failed."""
+        if self.place.host(self.failed).any():
+            raise RuntimeError(NO_FACTOR)
+
+    def info(self):
+        """What the kernel of a decision has reported."""
+        self.check()
+        report = self.place.host(self.report)
+        return Info(report[:, 0].copy(), int((report[:, 2] == 0.0).sum()), report[:, 3].copy())
 
     def step(self, part=0):
         """Counter word of a step: `part` numbers the sweeps within an iteration."""
@@ -140,20 +204,19 @@ class Numbers:
 
     def draws(self, part=0):
         """Normals, shape (chains, size), and two uniforms per chain; valid until the next call."""
-        k.DRAWS.serial(*self.key, self.streams, self.step(part), self._normals, self._uniforms)
-        return self._normals, self._uniforms
+        found = self._normals, self._uniforms
+        self.place.run(k.DRAWS, self._normals.size, *self.key, self.there[0], self.step(part), *found, cost=10.0)
+        return found
 
     def gammas(self, shape):
-        """A gamma draw for every chain."""
-        out = np.empty(len(self._uniforms))
-        k.GAMMA.serial(*self.key, self.streams, self.step(), shape, out)
-        return out
+        """A gamma draw for every chain; valid until the next call."""
+        self.place.run(k.GAMMA, self.chains, *self.key, self.there[0], self.step(), shape, self._gammas)
+        return self._gammas
 
     def normals(self, number, part, size):
         """Normals of other streams, shape (chains, size)."""
-        chains = len(self._uniforms)
-        Z = np.empty((chains, size))
-        k.DRAWS.serial(*self.key, self.more[number], self.step(part), Z, np.empty((chains, 2)))
+        Z = np.empty((self.chains, size))
+        k.DRAWS.serial(*self.key, self.more[number], self.step(part), Z, np.empty((self.chains, 2)))
         return Z
 
 
@@ -175,6 +238,10 @@ def _exponentials(Z):
 def draw(prior, scales, B, numbers, part=0, *, reversible=False):
     """Draw the scales given coefficients B, shape (chains, p), in place."""
     log_tau, d, second, log_slab = scales
+    if prior.plain:
+        options = np.int64(prior.skip), prior.tau_scale, prior.tau is not None, *numbers.key, numbers.there[1], numbers.step(part)
+        numbers.run(k.SCALES[prior.name], B, B, *options, log_tau, d, work=_scales_work(prior, B))
+        return
     if log_slab is not None and reversible:
         _draw_slab(prior, B, d, log_slab, numbers, 6, part)
     # b ~ N(0, lambda^2 eta^2 tau^2), of the horseshoe eta = 1: lambda and tau from b/eta, then eta from b/(lambda tau)
@@ -200,23 +267,27 @@ def _draw_factor(prior, B, others, fixed, numbers, number, part, log_tau, d, log
     if prior.groups is not None:
         _draw_shared(prior, B * np.sqrt(others), fixed, numbers, number, part, log_tau, d)
         return
-    cost = 40.0 * max(B.shape[1] - prior.skip, 1) + 1000.0
     options = (np.int64(prior.skip), prior.tau_scale, fixed, *numbers.key, numbers.more[number], numbers.step(part))
-    where = {"device": "cpu", "workers": numbers.workers, "cost": cost}
+    where = {"work": _scales_work(prior, B)}
     name, root = "horseshoe" if prior.name == "horseshoe+" else prior.name, np.sqrt(others)
     if log_slab is None:
-        launch(k.SCALES[name], (B * root, np.zeros(B.shape), *options, log_tau, d), B.shape[0], **where)
+        numbers.run(k.SCALES[name], B * root, B, *options, log_tau, d, **where)
         return
     # proposals whose density has 1/w + 1/c where it should have sqrt(1/w^2 + 1/c^2); scales that share a new tau go together
     inverse, shrunk = np.exp(-log_slab)[:, None] / (root * np.ones_like(B)), slice(prior.skip, None)
     new_tau, new = log_tau.copy(), d.copy()
-    launch(k.SCALES["regularised"], (B * root, inverse, *options, new_tau, new), B.shape[0], **where)
+    numbers.run(k.SCALES["regularised"], B * root, inverse, *options, new_tau, new, **where)
     gain = _regularised_ratio(new, inverse)[:, shrunk] - _regularised_ratio(d, inverse)[:, shrunk]
     gain = gain if fixed else gain.sum(axis=1, keepdims=True)
     taken = gain > -_exponentials(numbers.normals(number + 3, part, 2 * gain.shape[1]))
     np.copyto(d[:, shrunk], new[:, shrunk], where=taken)
     if not fixed:
         np.copyto(log_tau, new_tau, where=taken[:, 0])
+
+
+def _scales_work(prior, B):
+    """Nanoseconds that the scales of a chain take."""
+    return 40.0 * max(B.shape[1] - prior.skip, 1) + 1000.0
 
 
 def _draw_shared(prior, B, fixed, numbers, number, part, log_tau, d):

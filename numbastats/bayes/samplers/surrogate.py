@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbastats.bayes import kernels as k
 from numbastats.bayes.diagnostics import psis
 from numbastats.bayes.samplers import scales
-from numbastats.bayes.samplers.algebra import factor, solve
-from numbastats.bayes.samplers.hamiltonian import decide, init
+from numbastats.bayes.samplers.hamiltonian import init, proposed
 from numbastats.bayes.samplers.record import Sampler
 
 
@@ -25,25 +25,27 @@ def tail_shape(ratios):
 
 def step(rows, prior, state, numbers):
     """Alternate draws of scales and coefficients, first and last the scales: the acceptance needs a reversible chain."""
-    B, found, metric = state.b.copy(), state.scales.copy(), state.metric
-
-    def surrogate(B):
-        return B @ metric.h - 0.5 * np.einsum("cp,cp->c", B @ metric.H, B)
-
-    for sweep in range(numbers.sweeps):
-        scales.draw(prior, found, B, numbers, sweep, reversible=True)
-        Z, _ = numbers.draws(sweep)
-        P = scales.precisions(prior, found)
-        for c in range(len(B)):
-            L, _ = factor(metric.H, P[c])
-            B[c] = solve(L, solve(L, metric.h) + Z[c], True)
+    metric, B, found = state.metric, numbers.copied(state.b), scales.Scales(*map(numbers.copied, state.scales))
+    factors, room, failed = numbers.memory(B.shape[1])
+    kernel, at_once = (k.SWEEPS[prior.name], numbers.sweeps) if prior.plain else (k.SWEEPS["given"], 1)
+    options = np.int64(prior.skip), prior.tau_scale, prior.tau is not None, *numbers.key, numbers.there[1], numbers.there[0]
+    for part in range(0, numbers.sweeps, at_once):
+        if not prior.plain:
+            scales.draw(prior, found, B, numbers, part, reversible=True)
+        slab = scales.slab_precisions(prior, found, numbers)
+        given = metric.H, metric.h, slab, *options, numbers.step(part), at_once
+        numbers.algebra(kernel, given, (B, found.log_tau, found.d, factors, room, failed), at_once)
     scales.draw(prior, found, B, numbers, numbers.sweeps, reversible=True)
     U = numbers.draws(numbers.sweeps)[1]
     loglik, gradient = rows.loglik(B)
-    ratios = loglik - surrogate(B)
-    gains = ratios - (state.loglik - surrogate(state.b))
-    state, info = decide(state, state._replace(b=B, scales=found, loglik=loglik, gradient=gradient), gains, U[:, 0])
-    return state, info._replace(ratios=ratios)
+    new = B, gradient, loglik, found.log_tau, found.d
+    numbers.algebra(k.WEIGHING, (metric.H, metric.h, new, U), (proposed(state), room, numbers.report))
+    if not prior.plain:  # what the kernel does not know
+        taken = numbers.report[:, 1] > 0.0
+        for old, value in zip(state.scales[2:], found[2:], strict=True):
+            if old is not None:
+                old[taken] = value[taken]
+    return state, numbers.info()
 
 
 SURROGATE = Sampler("surrogate", "surrogate", init, step, adapts=True, sweeps=True)

@@ -64,7 +64,7 @@ def _draw(data, prior, state, numbers, draw):
     Z, _ = numbers.draws()
     gammas = numbers.gammas(0.5 * n if two else data.shape)
     log_tau, d, _, log_slab = state.scales
-    extra, item = scales.precisions(prior, state.scales) - d, item_of(np.int64(0), numbers.step())
+    extra, item = scales.precisions(prior, state.scales, numbers) - d, item_of(np.int64(0), numbers.step())
 
     def chain(c):
         now = collapsed.State(state.b[c], d[c, shrunk], log_tau[c], 0.0, state.loglik[c])
@@ -78,7 +78,7 @@ def _draw(data, prior, state, numbers, draw):
         else:
             state.b[c], state.extras["log_sigma"][c] = b, log_sigma
 
-    in_threads(chain, [(c,) for c in range(len(Z))], numbers.workers if n * n * p > _LARGE_PRODUCT else 1)
+    in_threads(chain, [(c,) for c in range(len(Z))], numbers.place.workers if n * n * p > _LARGE_PRODUCT else 1)
     return state
 
 

@@ -16,7 +16,7 @@ from numbastats.distributions.kernels.points import Points, unit_interval
 from numbastats.distributions.moments import stirling, stirling_fall
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
-from numbastats.scalar.incomplete import beta_constants, beta_log_density, beta_log_tails, beta_quantile, beta_tails
+from numbastats.scalar.incomplete import beta_closed, beta_constants, beta_log_density, beta_log_tails, beta_quantile, beta_tails
 from numbastats.scalar.special import digamma
 
 __all__ = ["Beta", "constants", "logpdf", "support"]
@@ -49,12 +49,20 @@ def logpdf(z, c):
 
 @device_function
 def cdf(z, c):
-    return beta_tails(z, 1.0 - z, c)[0]
+    return _tails(z, c)[0]
 
 
 @device_function
 def sf(z, c):
-    return beta_tails(z, 1.0 - z, c)[1]
+    return _tails(z, c)[1]
+
+
+@device_function
+def _tails(z, c):
+    lower, upper = beta_closed(c[0], c[1], z, 1.0 - z)
+    if lower == -1.0:
+        lower, upper, height = beta_tails(z, 1.0 - z, c)
+    return lower, upper
 
 
 @device_function

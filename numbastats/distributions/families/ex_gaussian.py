@@ -15,7 +15,7 @@ from numbastats.distributions.kernels.points import Points, whole_line
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, expm1, log, log1p
 from numbastats.scalar.quadrature import legendre
-from numbastats.scalar.special import hazard, log_ndtr, mills
+from numbastats.scalar.special import hazard, log_ndtr, mills, mills_right
 
 __all__ = ["ExGaussian", "constants", "logpdf", "support"]
 
@@ -51,6 +51,32 @@ def _log_by_quadrature(z, rate):
     """Logarithm of the lower tail for z < 8, as an integral of positive terms."""
     half = 0.5 * (z + 9.0 if z > 0.0 else 80.0 / (math.sqrt(z * z + 80.0) - z))
     return normal.logpdf(z, 0.0) + log(_panel(half, (z, rate, 0.0)) + _panel(half, (z, rate, half)))
+
+
+@device_function
+def _masses(z, c):
+    """Phi(-|z|); what 1/K beyond 0 adds to it or takes from it; and g, exp(g) a chance of the exponential part alone."""
+    t = c[1] - z
+    density, left, right = normal.pdf(z, 0.0), mills_right(abs(z)), mills_right(abs(t))
+    between = (z >= 0.0) & (t >= 0.0)
+    return density * left, density * (left + right if between else left - right), c[1] * (0.5 * c[1] - z) if t < 0.0 else 0.0
+
+
+@device_function
+def sf(z, c):
+    """By sums of positive terms, but for differences next to 1; without branches."""
+    tail, rest, g = _masses(z, c)
+    beyond = exp(g) + rest
+    return 1.0 - rest if z < 0.0 else (beyond if z > c[1] else rest)
+
+
+@device_function
+def cdf(z, c):
+    tail, rest, g = _masses(z, c)
+    value = rest if z < 0.0 else (-expm1(g) - rest if z > c[1] else 1.0 - rest)
+    if c[1] < 2.0 and z < 8.0 and value < 0.02 * (tail if z < 0.0 else 1.0 - tail):  # of a small difference
+        return exp(_log_by_quadrature(z, c[1]))
+    return value
 
 
 @device_function

@@ -15,9 +15,9 @@ from numbastats.distributions.families.normal import LOG_SQRT_2PI, Normal
 from numbastats.distributions.kernels.points import Points
 from numbastats.distributions.protocol import Distribution
 from numbastats.scalar.elementary import exp, log, log1p
-from numbastats.scalar.normal import ndtri_log1
+from numbastats.scalar.normal import ndtri_accurate1, ndtri_log1
 from numbastats.scalar.quadrature import legendre
-from numbastats.scalar.special import erf, erfcx, log_ndtr
+from numbastats.scalar.special import erf, erfcx, log_ndtr, ndtr_pair
 
 __all__ = ["TruncatedNormal", "constants", "logpdf", "support"]
 
@@ -55,7 +55,7 @@ def mass_at(low, high):
 def constants(a, b):
     near, mass = mass_at(a, b)
     least, most = (-b, -a) if a + b < 0.0 else (a, b)
-    return a, b, near, mass, log_ndtr(-least), log_ndtr(-most)
+    return a, b, near, mass, log_ndtr(-least), log_ndtr(-most), ndtr_pair(least), ndtr_pair(most)
 
 
 @device_function
@@ -106,21 +106,28 @@ def _log_sum(a, b):
 
 @device_function(inline=False)
 def _solved(below, above, c):
-    """The quantile at the share `below`, by Newton's method on the logarithm of the smaller share, from the end nearer to 0.
+    """The quantile at the share `below`, from the normal tail there, which is that of an end and a part of the mass.
 
-    It starts with the normal tail there, which is that of an end and a part of the mass, or where that rounds to an end with a
-    density that is constant up to there.
+    That loses digits in short intervals and where an end is next to 0. There it is the start of Newton's method on the logarithm
+    of the smaller share, from the end nearer to 0; where it rounds to an end, the start is that of a density that is constant up
+    to there.
     """
-    a, b, near, mass, log_least, log_most = c
+    a, b, near, mass, log_least, log_most, least, most = c
     mirrored = a + b < 0.0
     if mirrored:
         a, b, below, above = -b, -a, above, below
+    left, right = least[0] * above + most[0] * below, least[1] * above + most[1] * below
+    small = min(left, right)
     log_below, log_above = log(below), log(above)
-    tail = _log_sum(log_least + log_above, log_most + log_below)  # above z
-    if tail < -0.7:
-        z = -ndtri_log1(tail)
-    else:
+    if small > 1e-290:
+        z = math.copysign(ndtri_accurate1(small), left - right)
+        if abs(a) > 0.5 and b - a > 0.5:
+            z = a if z < a else (b if z > b else z)
+            return (-z if mirrored else z) + 0.0
+    elif left < right:
         z = ndtri_log1(_log_sum(log_ndtr(a) + log_above, log_ndtr(b) + log_below))
+    else:
+        z = -ndtri_log1(_log_sum(log_least + log_above, log_most + log_below))
     if not z > a:
         z = a + exp(log_below - logpdf(a, c))
     elif not z < b:
@@ -208,7 +215,7 @@ class TruncatedNormal(Distribution):
         __name__,
         shapes=2,
         scored=False,
-        cost=dict(pdf=8.0, logpdf=4.0, cdf=80.0, sf=80.0, logcdf=80.0, logsf=80.0, ppf=400.0, isf=400.0),
+        cost=dict(pdf=8.0, logpdf=4.0, cdf=80.0, sf=80.0, logcdf=80.0, logsf=80.0, ppf=100.0, isf=100.0),
     )
 
     _known = ("lower", "upper")

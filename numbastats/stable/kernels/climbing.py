@@ -8,18 +8,26 @@ places of u = log(1 + |x - centre|/delta), panel by panel on either side of the 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
 from numbastats._core.climb import cholesky_step, copy, copy_matrix
-from numbastats._core.kernel import array_function, host_loop
+from numbastats._core.cuda_backend import cuda
+from numbastats._core.kernel import array_function, bind, host_loop
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import exp, log
 
 _shared = array_function(host=False)
 _making = array_function(host=False, allocates=True)
 
+SPLIT = 0.77  # of alpha: below, the centre is zeta, and delta the width of the cusp there
+EDGES_A = np.array(
+    [0.3, 0.33, 0.36, 0.4, 0.455, 0.51, 0.57, 0.62, 0.66, 0.69, 0.715, 0.733, 0.746, 0.758, SPLIT]
+    + [0.782, 0.795, 0.82, 0.86, 0.91, 1.0, 1.12, 1.28, 1.48, 1.65, 1.85, 2.0]
+)
+EDGES_B = np.arange(7) / 6.0
 ORDER = 6  # nodes of a cell in alpha, and in beta
 TERMS = 8  # of the polynomials in u
 ENDS = np.concatenate(  # of the panels, as `panel` has them
@@ -35,11 +43,80 @@ PANELS, END = ENDS.size - 1, ENDS[-1]
 NODES = np.cos(np.pi * (np.arange(TERMS) + 0.5) / TERMS)[::-1].copy()
 PLACES = np.tile((0.5 * (ENDS[1:] + ENDS[:-1])[:, None] + 0.5 * np.diff(ENDS)[:, None] * NODES).ravel(), 2)  # u, both sides
 _TO_POWERS = np.linalg.inv(np.vander(NODES, increasing=True))  # from the values of a panel to its coefficients
-SPLIT = 0.77  # of alpha: below, the centre is zeta, and delta the width of the cusp there
+_AT, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+RULE_U = np.tile((ENDS[:-1, None] + 0.5 * np.diff(ENDS)[:, None] * (1.0 + _AT)).ravel(), 2)  # for integrals over both sides
+RULE_STEPS = np.tile((0.5 * np.diff(ENDS)[:, None] * _WEIGHTS).ravel(), 2)
 NONE = 1e-7  # of the density of the middle: what is below cannot be told from 0, as in the light tail of beta = 1
 S0, S1, PEAK = 0, 1, 2  # forms of the parameters
 DONE, MISSING, OUTSIDE = 0.0, 1.0, 2.0
 _BLOCK = 64
+
+
+class Team(NamedTuple):
+    """Who works on a data set: this thread alone, or as one of the `lanes` of a CUDA block, which decide all alike."""
+
+    lane: int
+    lanes: int
+    panels: int  # that a lane collapses at a time
+    values: int  # that it locates at a time
+    shared: np.ndarray  # (lanes + 1, SUMS), of the block
+
+
+SUMS, LANES = 21, 128  # the most sums at a time; threads of a block
+
+
+class Memory(NamedTuple):
+    """Of a climb: polynomials, which a block shares, and what every thread has."""
+
+    rows: np.ndarray  # (3, 2 PANELS TERMS)
+    work: np.ndarray  # (3, values of the team at a time)
+    sums: np.ndarray  # (2, SUMS)
+    vectors: np.ndarray  # (5, 4)
+    matrices: np.ndarray  # (3, 4, 4): the information, the products of scores, one more
+    spare: np.ndarray  # (11, 4)
+    moving: np.ndarray  # (4,)
+
+
+@_making
+def alone():
+    """The team of one thread."""
+    return Team(0, 1, PANELS, _BLOCK, np.empty((0, 0)))
+
+
+@_making
+def memory_of_a_climb():
+    """For one thread."""
+    rows, work, sums = np.empty((3, 2 * PANELS * TERMS)), np.empty((3, _BLOCK)), np.empty((2, SUMS))
+    return Memory(rows, work, sums, np.zeros((5, 4)), np.empty((3, 4, 4)), np.empty((11, 4)), np.zeros(4, np.int64))
+
+
+@_shared
+def meet():
+    """Wait for the other threads of the team: here there are none."""
+
+
+@_shared
+def meet_in_a_block():
+    """`meet` of a CUDA block."""
+    cuda.syncthreads()
+
+
+@_shared
+def gather(team, sums):
+    """Replace each thread's sums by those of the team, added in the order of the lanes."""
+    if team.lanes == 1:
+        return
+    for k in range(sums.size):
+        team.shared[team.lane, k] = sums[k]
+    meet()
+    for k in range(team.lane, sums.size, team.lanes):
+        total = 0.0
+        for lane in range(team.lanes):
+            total += team.shared[lane, k]
+        team.shared[team.lanes, k] = total
+    meet()
+    copy(team.shared[team.lanes, : sums.size], sums)
+    meet()
 
 
 @_shared
@@ -75,11 +152,18 @@ def unit_of(a):
 
 
 @_shared
+def length(x, y):
+    """`math.hypot`, which in CUDA takes an approximate root."""
+    most = max(abs(x), abs(y))
+    return most * math.sqrt((x / most) * (x / most) + (y / most) * (y / most)) if most > 0.0 else 0.0
+
+
+@_shared
 def peak(a, b):
     """`parameterisations.peak_place`."""
     m = b * math.tan(0.5 * math.pi * a)
     tail = a / ((1.0 + a) * math.gamma(1.0 - a) * math.cos(0.5 * math.pi * a))
-    return b * math.hypot(tail ** (1.0 / a), math.exp(log_cusp(a) + 0.5 / a * math.log1p(m * m)))
+    return b * length(tail ** (1.0 / a), math.exp(log_cusp(a) + 0.5 / a * math.log1p(m * m)))
 
 
 @_shared
@@ -118,19 +202,21 @@ def panels_of(x, p, shift, delta):
 
 
 @_shared
-def collapse(a, b, panels, edges_a, edges_b, pool, rows, state):
+def collapse(team, a, b, panels, pool, rows, state):
     """Write so many polynomials of (alpha, |beta|) to rows, of log f or also of its derivatives; DONE, MISSING or OUTSIDE."""
-    i, j = place(edges_a, a), place(edges_b, abs(b))
+    i, j = place(EDGES_A, a), place(EDGES_B, abs(b))
     if i < 0 or j < 0 or a == 2.0:  # there beta has no score
         return OUTSIDE
     state[4], state[5] = i, j
-    cell = pool[i * (edges_b.size - 1) + j]
+    cell = pool[i * (EDGES_B.size - 1) + j]
     if math.isnan(cell[0, 0]):
         return MISSING
-    half = 0.5 * (edges_a[i + 1] - edges_a[i]), 0.5 * (edges_b[j + 1] - edges_b[j])
-    at = (a - edges_a[i]) / half[0] - 1.0, (abs(b) - edges_b[j]) / half[1] - 1.0
-    for first in range(0, PANELS * TERMS + 1, PANELS * TERMS):
-        collapse_side(a, cell, first, first + panels * TERMS, at, half, rows)
+    half = 0.5 * (EDGES_A[i + 1] - EDGES_A[i]), 0.5 * (EDGES_B[j + 1] - EDGES_B[j])
+    at = (a - EDGES_A[i]) / half[0] - 1.0, (abs(b) - EDGES_B[j]) / half[1] - 1.0
+    for side in range(0, PANELS * TERMS + 1, PANELS * TERMS):
+        for k in range(team.lane * team.panels, panels, team.lanes * team.panels):
+            collapse_side(a, cell, side + k * TERMS, side + min(k + team.panels, panels) * TERMS, at, half, rows)
+    meet()
     return DONE
 
 
@@ -247,26 +333,28 @@ def locate(some, p, shift, delta, work):
 
 
 @_shared
-def sum_up(x, steps, form, p, edges_a, edges_b, pool, rows, work, sums, state):
+def sum_up(team, x, steps, form, p, pool, memory, sums, state):
     """The log-likelihood at p, the sums of scores and of their products; returns DONE, MISSING, OUTSIDE."""
-    moves, unit = origin(form, p[0], p[1]), unit_of(p[0])
-    code = collapse(p[0], p[1], panels_of(x, p, moves[0], unit[0]), edges_a, edges_b, pool, rows, state)
+    moves, unit, rows, work = origin(form, p[0], p[1]), unit_of(p[0]), memory.rows, memory.work
+    code = collapse(team, p[0], p[1], panels_of(x, p, moves[0], unit[0]), pool, rows, state)
     if code != DONE:
         return code
     state[2] += 1.0
     for k in range(sums.size):
         sums[k] = 0.0
     z, d, u = work[0], work[1], work[2]
-    for first in range(0, x.size, _BLOCK):
-        some = x[first : first + _BLOCK]
+    for first in range(team.lane * team.values, x.size, team.lanes * team.values):
+        some = x[first : first + team.values]
         locate(some, p, moves[0], unit[0], work)
         for i in range(some.size):
             if not u[i] < END:
-                return OUTSIDE
+                sums[0] = np.nan
+                break
             v, g = scores_at(z[i], d[i], u[i], p, unit, moves, rows)
             if steps.size > 0 and math.isnan(v):  # a density that cannot be told from 0 adds nothing to an integral
                 continue
             add_scores(exp(v) * p[3] * steps[first + i] if steps.size > 0 else 1.0, v, g, sums)
+    gather(team, sums)
     return DONE if math.isfinite(sums[0]) else OUTSIDE
 
 
@@ -282,10 +370,10 @@ def total_at(x, form, p, row, work):
     return total - x.size * log(p[3])
 
 
-@_making
-def solved(J, g, moving, count, damping, step):
+@_shared
+def solved(J, g, moving, count, damping, step, memory):
     """Write the step of the moving parameters, with J scaled to a diagonal of 1 and damped; returns whether there is one."""
-    A, L, b = np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
+    A, L, b = memory.spare[:4], memory.spare[4:8], memory.spare[8]
     for i in range(count):
         k = moving[i]
         b[i] = g[k] / math.sqrt(J[k, k])
@@ -308,11 +396,12 @@ def spread(sums, outer):
             k += 1
 
 
-@_making
-def update(J, outer, free, moved, change):
+@_shared
+def update(J, outer, free, moved, change, v):
     """The BFGS update of the information by a step and the score's change; `outer` where the curvature has the wrong sign."""
-    v, curvature, length = np.zeros(4), 0.0, 0.0
+    curvature, length = 0.0, 0.0
     for i in free:
+        v[i] = 0.0
         for j in free:
             v[i] += J[i, j] * moved[j]
     for i in free:
@@ -351,46 +440,18 @@ def trial_of(p, ends, moving, count, step, trial):
             trial[i] = min(max(trial[i], ends[i, 0]), ends[i, 1])
 
 
-_F1, _F2, _F3, _I1 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
-
-
-@host_loop("stable.shared_totals", (_F1, _I1, _F2, _F1, _F1, _F3, _F1, _F1))
-def totals(x, choices, dists, edges_a, edges_b, pool, state, found):
-    """The log-likelihoods of distributions, NaN outside the tables, from the first that found has not; the form in choices.
-
-    state: as of `climb`, DONE or MISSING.
-    """
-    row, work, k = np.empty((1, PLACES.size)), np.empty((3, _BLOCK)), int(state[3])
-    state[0] = DONE
-    while k < len(dists):
-        p = dists[k]
-        if k == 0 or p[0] != dists[k - 1, 0] or p[1] != dists[k - 1, 1] or k == int(state[3]):
-            state[0] = collapse(p[0], p[1], PANELS, edges_a, edges_b, pool, row, state)
-        if state[0] == MISSING:
-            break
-        found[k] = total_at(x, choices[0], p, row[0], work) if state[0] == DONE else np.nan
-        k += 1
-    state[3] = k
-
-
-@host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F1, _F1, _F3, _F1, _F2))
-def climb(x, steps, choices, ends, p, edges_a, edges_b, pool, state, outer):
-    """`likelihood.climb` by shared tables, from p and to p.
-
-    choices: the form; the most iterations, 0 for the likelihood at p; the free parameters.
-    state: DONE, MISSING (the cell in state[4:6]) or OUTSIDE, where the climb goes on outside the tables; the log-likelihood;
-    numbers of evaluations and iterations; last what a step without damping would still gain. outer: sum of products of scores.
-    Where there are steps, values have as weights the density times these: then it is the integral.
-    """
-    form, most, free = choices[0], choices[1], choices[2:]
-    rows, work = np.empty((3, 2 * PANELS * TERMS)), np.empty((3, _BLOCK))
-    sums, fresh, trial, step, g = np.empty(15), np.empty(15), np.empty(4), np.empty(4), np.empty(4)
-    J, moved, change = np.empty((4, 4)), np.zeros(4), np.zeros(4)
-    moving, count, damping, gain, iteration, outside = np.zeros(4, np.int64), 0, 1e-3, 0.0, 0, 0
+@_shared
+def climb_from(team, x, steps, form, most, free, ends, p, pool, state, memory):
+    """`climb` of a team; the sum of products of scores is the second of the memory's matrices."""
+    sums, fresh, moving = memory.sums[0, :15], memory.sums[1, :15], memory.moving
+    trial, step, g = memory.vectors[0], memory.vectors[1], memory.vectors[2]
+    moved, change = memory.vectors[3], memory.vectors[4]
+    J, outer = memory.matrices[0], memory.matrices[1]
+    count, damping, gain, iteration, outside = 0, 1e-3, 0.0, 0, 0
     copy(p, trial)
     blocked = False  # whether a step of this iteration led outside the tables
     while True:
-        state[0] = sum_up(x, steps, form, trial, edges_a, edges_b, pool, rows, work, fresh, state)
+        state[0] = sum_up(team, x, steps, form, trial, pool, memory, fresh, state)
         if state[0] == MISSING or (iteration == 0 and state[0] != DONE):
             return
         if iteration > 0:
@@ -402,13 +463,15 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, pool, state, outer):
                 if gain < 1e-9 or damping >= 1e8 or outside > 12:
                     state[0] = OUTSIDE if blocked and state[6] >= 1e-6 else DONE
                     return
-                solved(J, g, moving, count, damping, step)
+                solved(J, g, moving, count, damping, step, memory)
                 gain = gain_of(g, moving, count, step)
                 trial_of(p, ends, moving, count, step, trial)
                 continue
             for i in range(4):
                 moved[i], change[i] = trial[i] - p[i], g[i] - fresh[1 + i]
                 p[i] = trial[i]
+        else:
+            state[7] = fresh[0]
         improved = fresh[0] - sums[0] if iteration > 0 else np.inf
         copy(fresh, sums)
         state[1], state[3] = sums[0], iteration
@@ -419,7 +482,7 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, pool, state, outer):
         if iteration == 0:
             copy_matrix(outer, J)
         else:
-            update(J, outer, free, moved, change)
+            update(J, outer, free, moved, change, memory.spare[9])
             damping = max(0.2 * damping, 1e-9)
         iteration, count, blocked = iteration + 1, 0, False
         copy(sums[1:5], g)
@@ -431,12 +494,53 @@ def climb(x, steps, choices, ends, p, edges_a, edges_b, pool, state, outer):
         for again in range(2):  # an update along a flat direction may see a curvature that is not there
             if again > 0:
                 copy_matrix(outer, J)
-            if solved(J, g, moving, count, 1e-9, step):
+            if solved(J, g, moving, count, 1e-9, step, memory):
                 state[6] = gain_of(g, moving, count, step)
             if state[6] >= 1e-9:
                 break
-        if not solved(J, g, moving, count, damping, step):
+        if not solved(J, g, moving, count, damping, step, memory):
             state[0] = OUTSIDE
             return
         gain = gain_of(g, moving, count, step)
         trial_of(p, ends, moving, count, step, trial)
+
+
+gather_in_a_block = bind(gather, meet=meet_in_a_block)
+_sum_in_a_block = bind(sum_up, collapse=bind(collapse, meet=meet_in_a_block), gather=gather_in_a_block)
+climb_in_a_block = bind(climb_from, sum_up=_sum_in_a_block)
+
+_F1, _F2, _F3, _I1 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
+
+
+@host_loop("stable.shared_totals", (_F1, _I1, _F2, _F3, _F1, _F1))
+def totals(x, choices, dists, pool, state, found):
+    """The log-likelihoods of distributions, NaN outside the tables, from the first that found has not; the form in choices.
+
+    state: as of `climb`, DONE or MISSING.
+    """
+    row, work, k, team = np.empty((1, PLACES.size)), np.empty((3, _BLOCK)), int(state[3]), alone()
+    state[0] = DONE
+    while k < len(dists):
+        p = dists[k]
+        if k == 0 or p[0] != dists[k - 1, 0] or p[1] != dists[k - 1, 1] or k == int(state[3]):
+            state[0] = collapse(team, p[0], p[1], PANELS, pool, row, state)
+        if state[0] == MISSING:
+            break
+        found[k] = total_at(x, choices[0], p, row[0], work) if state[0] == DONE else np.nan
+        k += 1
+    state[3] = k
+
+
+@host_loop("stable.shared_climb", (_F1, _F1, _I1, _F2, _F1, _F3, _F1, _F2))
+def climb(x, steps, choices, ends, p, pool, state, outer):
+    """`likelihood.climb` by shared tables, from p and to p.
+
+    choices: the form; the most iterations, 0 for the likelihood at p; the free parameters.
+    state: DONE, MISSING (the cell in state[4:6]) or OUTSIDE, where the climb goes on outside the tables; the log-likelihood;
+    numbers of evaluations and iterations; the cell; what a step without damping would still gain; the log-likelihood of the
+    start. outer: sum of products of scores. Where there are steps, values have as weights the density times these: then it is
+    the integral.
+    """
+    memory = memory_of_a_climb()
+    climb_from(alone(), x, steps, choices[0], choices[1], choices[2:], ends, p, pool, state, memory)
+    copy_matrix(memory.matrices[1], outer)

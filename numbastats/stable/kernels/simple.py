@@ -7,16 +7,17 @@ import math
 import numpy as np
 from numba import types
 
-from numbastats._core.kernel import array_function, host_loop
+from numbastats._core.kernel import array_function, bind, host_loop
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import log, sincos
+from numbastats.stable.kernels.climbing import SUMS, alone, gather, gather_in_a_block, length
 from numbastats.stable.parameterisations import LEAST_SCALE
 
 _shared = array_function(host=False)
-_making = array_function(host=False, allocates=True)
 
 _EULER = 0.5772156649015329
-_FREQUENCIES = 0.1 * np.arange(1, 11)
+_COUNT = (SUMS - 1) // 2
+_FREQUENCIES = 0.1 * np.arange(1, _COUNT + 1)
 _OFF_MEAN = np.log(_FREQUENCIES) - np.log(_FREQUENCIES).mean()
 _OFF_MEAN_SQUARED, _MEAN_LOG = float(_OFF_MEAN @ _OFF_MEAN), float(np.log(_FREQUENCIES).mean())
 _FAR = 1e14  # in the unit of the scale: beyond, doubles do not tell the angle, and nothing is added
@@ -24,25 +25,26 @@ _F1, _F2 = types.float64[::1], types.float64[:, ::1]
 
 
 @_shared
-def characteristic_function(x, w, m, s, phi):
-    """Write real and imaginary parts of that of (x - m)/s, at multiples of the first frequency."""
-    mass, real, imaginary = 0.0, phi[0], phi[1]
-    for k in range(_FREQUENCIES.size):
-        real[k], imaginary[k] = 0.0, 0.0
-    for i in range(x.size):
-        mass += w[i]
+def characteristic_function(team, x, w, m, s, phi):
+    """Write real and imaginary parts of that of (x - m)/s, at multiples of the first frequency; without w all weights are 1."""
+    real, imaginary = phi[:_COUNT], phi[_COUNT : 2 * _COUNT]
+    for k in range(phi.size):
+        phi[k] = 0.0
+    for i in range(team.lane, x.size, team.lanes):
+        weight = w[i] if w.size > 0 else 1.0
+        phi[2 * _COUNT] += weight
         z = (x[i] - m) / s
         if not abs(z) < _FAR:
             continue
         sine, cosine = sincos(_FREQUENCIES[0] * z)
-        c, d = w[i], 0.0
-        for k in range(_FREQUENCIES.size):
+        c, d = weight, 0.0
+        for k in range(_COUNT):
             c, d = c * cosine - d * sine, c * sine + d * cosine
             real[k] += c
             imaginary[k] += d
-    for k in range(_FREQUENCIES.size):
-        real[k] /= mass
-        imaginary[k] /= mass
+    gather(team, phi)
+    for k in range(2 * _COUNT):
+        phi[k] /= phi[2 * _COUNT]
 
 
 @_shared
@@ -50,7 +52,7 @@ def line_through_sizes(phi, alpha):
     """alpha, given or the slope of log(-2 log|phi|) by log t, and the scale, from the height."""
     mean, slope = 0.0, 0.0
     for k in range(_FREQUENCIES.size):
-        size = min(max(math.hypot(phi[0, k], phi[1, k]), 1e-12), 1.0 - 1e-12)
+        size = min(max(length(phi[k], phi[_COUNT + k]), 1e-12), 1.0 - 1e-12)
         response = math.log(-2.0 * math.log(size))
         mean += response / _FREQUENCIES.size
         slope += _OFF_MEAN[k] * response / _OFF_MEAN_SQUARED
@@ -58,15 +60,15 @@ def line_through_sizes(phi, alpha):
     return a, math.exp((mean - a * _MEAN_LOG - math.log(2.0)) / a)
 
 
-@_making
-def line_through_angles(phi, a, s, beta):
+@_shared
+def line_through_angles(phi, a, s, beta, work):
     """beta, given or from the regression of the angle on that of (alpha, 1, 0, s) and on t, and the location."""
     n = _FREQUENCIES.size
-    angle, shape = np.empty(n), np.empty(n)
+    angle, shape = work[:n], work[n : 2 * n]
     along, square, steepest = 0.0, 0.0, 0.0
     for k in range(n):
         t, before = _FREQUENCIES[k], angle[k - 1] if k > 0 else 0.0
-        turns = (math.atan2(phi[1, k], phi[0, k]) - before) / (2.0 * math.pi)
+        turns = (math.atan2(phi[_COUNT + k], phi[k]) - before) / (2.0 * math.pi)
         angle[k] = before + 2.0 * math.pi * (turns - math.floor(turns + 0.5))
         bent = -(2.0 / math.pi) * s * t * math.log(s * t) if a == 1.0 else math.tan(0.5 * math.pi * a) * ((s * t) ** a - s * t)
         shape[k] = bent
@@ -85,20 +87,31 @@ def line_through_angles(phi, a, s, beta):
     return b, m
 
 
+@_shared
+def from_characteristic_function(team, x, w, p, work):
+    """`by_characteristic_function` of a team; work (2, SUMS)."""
+    phi, alpha, beta = work[0], p[0], p[1]
+    p[2], p[3] = 0.0, 1.0
+    for _ in range(3):  # standardised anew each time
+        characteristic_function(team, x, w, p[2], p[3], phi)
+        p[0], s = line_through_sizes(phi, alpha)
+        p[1], m = line_through_angles(phi, p[0], s, beta, work[1])
+        p[2] += p[3] * m
+        p[3] *= s
+
+
+start_in_a_block = bind(
+    from_characteristic_function, characteristic_function=bind(characteristic_function, gather=gather_in_a_block)
+)
+
+
 @host_loop("stable.by_characteristic_function", (_F1, _F1, _F1))
 def by_characteristic_function(x, w, p):
     """Koutrouvelis (1980), Kogon and Williams (1998): regressions on the logarithm of the empirical characteristic function.
 
     p: alpha and beta where they are known, else NaN; becomes the estimate.
     """
-    phi, alpha, beta = np.empty((2, _FREQUENCIES.size)), p[0], p[1]
-    p[2], p[3] = 0.0, 1.0
-    for _ in range(3):  # standardised anew each time
-        characteristic_function(x, w, p[2], p[3], phi)
-        p[0], s = line_through_sizes(phi, alpha)
-        p[1], m = line_through_angles(phi, p[0], s, beta)
-        p[2] += p[3] * m
-        p[3] *= s
+    from_characteristic_function(alone(), x, w, p, np.empty((2, SUMS)))
 
 
 @host_loop("stable.half_sample_mode", (_F1, _F1, _F1))
