@@ -844,7 +844,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
         raise ValueError(f"{name} is a number; pass an array whose `axis` runs along the values of a series")
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis={axis} is not an axis of {name} of shape {x.shape}")
-    length = x.shape[axis]
+    length = tuple(x.shape)[axis]
     if 0 < length < least and max(x.shape) >= least:
         better = int(np.argmax(x.shape))
         raise ValueError(
@@ -854,7 +854,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
     if stays:
         for i in range(axis % x.ndim, x.ndim - 1):
             x = x.swapaxes(i, i + 1)
-        shape, flat, w = tuple(x.shape[:-1]), kind_of(x).flat_input(x, name, tuple(x.shape), FLOAT64), None
+        shape, flat, w = tuple(x.shape)[:-1], kind_of(x).flat_input(x, name, tuple(x.shape), FLOAT64), None
     else:
         moved = np.moveaxis(x, axis, -1)
         shape, flat, w = moved.shape[:-1], moved.reshape(-1), None if weights is None else _weights(weights, x, axis)
