@@ -294,9 +294,9 @@ CALLS = {
     "bayes.HorseshoeClassifier": Call(_rows, _horseshoe, (400_000, 4000, 30), coefficients, long=True),
     "stable.fit_many": Call(
         lambda rng, n: ns.stable.rvs(1.5, 0.5, size=(n, 1000), rng=1),
-        lambda x, device: ns.stable.fit_many(x, workers=CORES),
+        lambda x, device: ns.stable.fit_many(x, device=device, workers=CORES),
         (400, 4, 1),
-        ways=("cores",),
+        fits,
         long=True,
     ),
 }

@@ -100,19 +100,23 @@ ABOVE = {  # launches, allocations, bytes up and down, waits, as they are today,
     "distributions.fit_many nig, host": (9, 72, 11376, 2928, 36),
     "Gamma(2.5).score, there": (1, 4, 0, 0, 0),  # x, and the score of each parameter
     "Gamma(2.5).score, host": (1, 5, 528, 2112, 4),
-    "kde.grid, 2-D, there": (12, 22, 1144, 1248, 6),  # the result, and some hundred bytes of moments and bounds
+    "kde.grid, 2-D, there": (12, 22, 1144, 1248, 6),  # the result, 744 bytes of moments and bounds down, 640 of units up
     "kde.grid, 2-D, host": (1, 7, 944, 504, 5),
-    "kde.grid of 600, there": (14, 24, 14088, 14192, 6),
+    "kde.grid of 600, there": (14, 24, 14088, 14192, 6),  # two rounds of the sort; no more bytes beside the result
     "kde.grid of 600, host": (1, 7, 10416, 13448, 5),
     "kde.points, 2-D, there": (1, 9, 1352, 800, 8),
     "kde.points, 2-D, host": (1, 8, 1192, 160, 6),
     "kde.points of 600, there": (1, 9, 14376, 10800, 8),
     "kde.points of 600, host": (1, 8, 13976, 400, 6),
-    # 54 iterations; X'WX of 400 rows 30 times, Cholesky factors on the host; the posterior at the mode and at the starts about it
+    # the warmup makes X'WX 30 times, whose weights come from the host, and finds the mode there
     "bayes.HorseshoeProbit.fit, there": (505, 133, 85764, 72792, 364),
     "bayes.HorseshoeProbit.fit, host": (505, 133, 85764, 50392, 361),
     "bayes.HorseshoeClassifier, there": (513, 100, 6336, 9904, 361),
     "bayes.HorseshoeClassifier, host": (513, 100, 6336, 9544, 360),
+    # ten iterations of two chains on 400 rows: what the host keeps of each draw, whatever the number of rows
+    "bayes, ten iterations, surrogate, *": (40, 0, 0, 2304, 54),
+    "bayes, ten iterations, split-hmc, *": (60, 0, 0, 2304, 54),
+    "bayes, ten iterations, px-gibbs, *": (60, 0, 0, 1488, 33),
     "stable.loglik, there": (2, 2, 0, 512, 1),  # sums of a few hundred values
     "stable.score, there": (0, 1, 1600, 400, 1),  # on the host
     "stable.fit, there": (0, 0, 0, 1600, 1),

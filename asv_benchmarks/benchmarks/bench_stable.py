@@ -9,6 +9,8 @@ import numpy as np
 
 import numbastats as ns
 from numbastats.stable import kernels, table_cache
+from numbastats.stable.kernels import fits
+from numbastats.stable.shared_tables import shared_tables
 
 from . import datasets
 from .common import Case, Timing, few, interleave
@@ -288,7 +290,32 @@ def _rvs(rng, dtype, n, edges):
     return [*key, *_laws(rng, n, dtype), *_place(rng, n, dtype)], None
 
 
+def _series(n):
+    """Data sets one after another, their offsets and numbers, and how many values each has."""
+    count, size = (2, 24) if n < 1000 else (n // 50, 50)
+    x = np.sort(ns.stable.rvs(1.5, 0.3, size=(count, size), rng=3))
+    return x, np.arange(count + 1) * size, np.arange(count)
+
+
+def _search(rng, dtype, n, edges):
+    x, offsets, todo = _series(n)
+    ns.stable.fit_many(x)  # makes the cells
+    wanted, limits = np.full((2, 4), np.nan), np.array([[0.1, 2.0 - 1e-6], [-1.0, 1.0]])
+    inputs = [x.ravel(), offsets, todo, wanted, limits, np.arange(4), np.zeros(1), shared_tables().pool]
+    return inputs, [np.zeros(x.size), np.zeros((todo.size, fits.WIDTH))]
+
+
+def _likelihood(rng, dtype, n, edges):
+    x, offsets, todo = _series(n)
+    found = np.zeros((todo.size, fits.WIDTH))  # DONE
+    found[:, fits.COUNT], found[:, fits.UNIT], found[:, 1] = x.shape[1], 1.0, np.nan
+    found[:, fits.P : fits.P + 4] = 1.5, 0.3, 0.0, 1.0
+    return [x.ravel(), offsets, todo], [found]
+
+
 GPU_MAKERS = {
+    "stable.search": _search,
+    "stable.likelihood": _likelihood,
     "stable.points": _values,
     "stable.fourier": _points,
     "stable.gauss_kronrod": _few_points,
@@ -299,6 +326,8 @@ GPU_MAKERS = {
 }
 _ORDER = "another order of summation, and rounding of log g that 1/(alpha - 1) multiplies; 4096 ulp are 9e-13"
 GPU_BOUNDS = {
+    "stable.search": dict(ulp=1e8, floor=1.0, flips=0.05, why="a climb ends where a step promises a gain below 1e-9"),
+    "stable.likelihood": dict(ulp=4096.0, floor=1.0, why=_ORDER),
     "stable.points": dict(  # cdf, sf, three error estimates, pdf
         ulp=4096.0, flips=(0.01, 0.01, 0.6, 0.6, 0.6, 0.01), why=_ORDER + "; error estimates are differences of nearly equal sums"
     ),

@@ -71,7 +71,7 @@ __all__ = [
 ]
 
 
-_SLAB = 1 << 20  # values fitted at a time
+_SLAB = 1 << 22  # values fitted at a time
 _SECONDS = 0.25  # of work on them
 _NEAR_LIMIT = 1e4  # size of parameters near a limit, where a distribution of the class is wanted
 

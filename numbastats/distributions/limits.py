@@ -78,11 +78,14 @@ class Found(NamedTuple):
     def empty(cls, n: int, p: int, made: Any = np.empty) -> Found:
         """Of n fits of p parameters, by a function of shapes and dtypes."""
         f, i = np.dtype(np.float64), np.dtype(np.int64)
-        return cls(*(made(shape, f) for shape in ((n, p), (n, p), (n, p, p), (n, k.NUMBERS))), made((n, 3), i), made(n, i))
+        arrays: list[Any] = [made(shape, f) for shape in ((n, p), (n, p), (n, p, p), (n, k.NUMBERS))]
+        arrays += [made((n, 3), i), made((n,), i)]
+        return cls(*arrays)
 
     def rows(self, lo: int, hi: int) -> Found:
         """Views of some of the fits."""
-        return Found(*(a[lo:hi] for a in self[:-1]))
+        arrays: list[Any] = [*self[:-1]]
+        return Found(*(a[lo:hi] for a in arrays))
 
 
 class _Inner(NamedTuple):

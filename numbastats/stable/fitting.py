@@ -288,15 +288,15 @@ def fit_many(
     dim : str, optional
         Dimension of an xarray.DataArray along which the values of a data set run; coordinates of the others are the keys.
     workers : int or executor, optional
-        Number of threads, each with a data set of its own, -1 for all cores. A fit spends about half of its time in Python,
-        which only one thread runs at a time: more than two or three gain little. For many data sets pass an executor of
-        processes, `joblib.Parallel` or a dask client. The results are the same.
+        Number of threads, each with data sets of its own, -1 for all cores. Kernels fit data sets with a regular likelihood
+        (see the notes). Other fits spend about half of their time in Python, which only one thread runs at a time: for many of
+        them pass an executor of processes, `joblib.Parallel` or a dask client. The results are the same.
     progress : bool
         Show a bar of tqdm, or a line on stderr where that is not installed.
     param : {"S0", "S1"}
     **options
-        Of `fit`, the same for all: start, fixed, bounds, se, profile, nan_policy, callback; weights for data sets of one length.
-        Not ``device="cuda"``, which does not pay.
+        Of `fit`, the same for all: start, fixed, bounds, se, profile, nan_policy, callback, device; weights for data sets of one
+        length.
 
     Returns
     -------
@@ -319,7 +319,10 @@ def fit_many(
 
     Notes
     -----
-    Fits are those of `fit`, and a data set's result does not depend on the others.
+    Fits are those of `fit`, and a data set's result does not depend on the others. Kernels on the CPU or the GPU fit data sets
+    with at most 4000 values, alpha above 0.9 and off its upper limit of 2, and abs(beta) below 0.99, by maximum likelihood with
+    the expected information, without weights, a callback or a location known in S1; others, and those that a climb by shared
+    tables does not settle, go one by one on the host.
 
     Fits of 1000 values in a second of one thread's processor time, on a loaded machine with two AVX2 cores, 24 data sets in each
     region, the cells of the tables made before:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats.stable.arguments import problem_of
-from numbastats.stable.fitting import _estimated, _searched
+from numbastats._core.kernel import SIMULATED
+from numbastats.stable import fitting
+from numbastats.stable.arguments import Wanted, problem_of
+from numbastats.stable.fitting import _by_kernels, _estimated, _searched, _wanted_by_kernels
 from numbastats.stable.likelihood import BATCH, Likelihood
 from numbastats.stable.parameterisations import Form
 from numbastats.stable.shared_tables import EDGES_A, EDGES_B, SharedLikelihood, shared_tables
@@ -184,6 +187,60 @@ def test_memory_is_bounded_and_taken_in_pieces():
     assert np.isfinite(tables.pool[:, 0, 0]).sum() == 1
 
 
-def test_many_fits_are_not_made_on_the_gpu():
-    with pytest.raises(ValueError, match="does not pay in fit_many"):
-        ns.stable.fit_many([draw(1.5, 0.0, 100)], device="cuda")
+@pytest.mark.more_in_simulator
+def test_many_fits_on_the_gpu():
+    """Two of them end there; the third, with a small alpha, goes on on the host."""
+    if not (SIMULATED or ns.has_gpu()):
+        with pytest.raises(ns.DeviceNotAvailable, match="no CUDA GPU"):
+            ns.stable.fit_many([draw(1.5, 0.0, 100)], device="cuda")
+        return
+    sets = [np.append(draw(1.5, 0.3, 24, seed=8), np.nan), draw(1.3, 0.0, 20, seed=8), draw(0.4, 0.3, 20)]
+    got, want = ns.stable.fit_many(sets, device="cuda"), ns.stable.fit_many(sets, device="cpu")
+    np.testing.assert_allclose(got.loglik, want.loglik, rtol=1e-12)
+    np.testing.assert_allclose(got.params, want.params, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(got.se, want.se, rtol=1e-6)
+    assert got.message == want.message and (got.n_missing == [1, 0, 0]).all()
+    assert (got.n_eval == want.n_eval).all() and (got.n_iter == want.n_iter).all()
+    assert np.isfinite(_by_kernels(sets, Wanted.of("ml"), "cuda", 1)["loglik"][:2]).all()
+
+
+def test_kernels_end_where_a_search_does(monkeypatch):
+    """Of regular fits: with limits, known parameters, a start, in S1; by tables, point by point, next to alpha = 1."""
+    laws = ((1.5, 0.2, 40), (1.8, -0.6, 500), (1.2, 0.0, 700), (1.01, 0.3, 500), (1.6, 0.5, 21))
+    sets = [draw(a, b, n, 7, 0.0, 1.0) for a, b, n in laws]
+    for options in (
+        {},
+        {"param": "S1"},
+        {"start": [1.4, 0.0, 0.1, 1.0]},
+        {"fixed": {"beta": 0.1, "scale": 1.1}},
+        {"fixed": {"alpha": 1.3, "loc": 0.1}},
+        {"bounds": {"alpha": (1.3, 1.45), "beta": (-0.2, 0.2)}},
+    ):
+        found = ns.stable.fit_many(sets, **options)
+        assert _by_kernels(sets, _wanted_by_kernels("ml", {"param": "S0", **options}), "cpu", 1)["converged"].sum() > 2
+        with monkeypatch.context() as patch:
+            patch.setattr(fitting, "_wanted_by_kernels", lambda method, options: None)
+            patch.setattr(Wanted, "regular", False)
+            want = ns.stable.fit_many(sets, **options)
+        assert found.message == want.message and (found.n_iter == want.n_iter).all()
+        np.testing.assert_allclose(found.loglik, want.loglik, rtol=1e-12)
+        for name in ("params", "se", "start"):
+            np.testing.assert_allclose(getattr(found, name), getattr(want, name), rtol=1e-7, atol=1e-9, err_msg=name)
+        np.testing.assert_array_equal(np.isnan(found.cov), np.isnan(want.cov))
+
+
+def test_threads_and_shares_change_no_bit():
+    x = ns.stable.rvs(1.6, 0.2, size=(9, 300), rng=5)
+    one, two = (ns.stable.fit_many(x, workers=w) for w in (1, 2))
+    with ThreadPoolExecutor(2) as pool:
+        three = ns.stable.fit_many(list(x), workers=pool)
+    for other in (two, three):
+        np.testing.assert_array_equal(one.params, other.params)
+        np.testing.assert_array_equal(one.loglik, other.loglik)
+        np.testing.assert_array_equal(one.cov, other.cov)
+        assert other.message == one.message and other.n_values.dtype == one.n_values.dtype
+    alone = ns.stable.fit(x[3])
+    np.testing.assert_array_equal(alone.params, one.params[3])
+    assert alone.loglik == one.loglik[3] and type(alone.n_iter) is int and alone.converged is True
+    empty = ns.stable.fit_many([])
+    assert empty.params.shape == (0, 4) and empty.message == []

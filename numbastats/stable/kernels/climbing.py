@@ -106,8 +106,9 @@ def gather(team, sums):
     """Replace each thread's sums by those of the team, added in the order of the lanes."""
     if team.lanes == 1:
         return
-    for k in range(sums.size):
-        team.shared[team.lane, k] = sums[k]
+    if team.lane < team.lanes:
+        for k in range(sums.size):
+            team.shared[team.lane, k] = sums[k]
     meet()
     for k in range(team.lane, sums.size, team.lanes):
         total = 0.0

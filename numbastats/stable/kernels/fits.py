@@ -56,6 +56,7 @@ CLOSE = 1e-2  # the most that their log-likelihoods may differ, in which the sco
 FEW = 20  # values, of which the message tells
 REGULAR = 0.99  # of |beta|: beyond, the information about it tends to infinity
 ENOUGH = 400  # values that pay for a table of their own
+_IDLE = 2**40  # the place of a thread beyond the team, for which every loop is over
 _LANES_AND_1, _COLUMNS = LANES + 1, 2 * PANELS * TERMS
 _RULE_X = np.expm1(RULE_U) * np.repeat([1.0, -1.0], RULE_U.size // 2)
 _RULE_STEPS = np.exp(RULE_U) * RULE_STEPS
@@ -288,7 +289,8 @@ def search_cpu(values, offsets, todo, wanted, ends, free, s1, pool, y, found):
 def search_cuda(values, offsets, todo, wanted, ends, free, s1, pool, y, found):
     shared = cuda.shared.array((_LANES_AND_1, SUMS), np.float64)
     rows = cuda.shared.array((3, _COLUMNS), np.float64)
-    lane, lanes = cuda.threadIdx.x, min(cuda.blockDim.x, LANES)
+    lane, lanes = np.int64(cuda.threadIdx.x), min(cuda.blockDim.x, LANES)
+    lane = lane if lane < lanes else np.int64(_IDLE)
     team = Team(lane, lanes, 1, 1, shared)
     work, sums = cuda.local.array((3, 1), np.float64), cuda.local.array((2, SUMS), np.float64)
     vectors, matrices = cuda.local.array((5, 4), np.float64), cuda.local.array((3, 4, 4), np.float64)
@@ -410,10 +412,5 @@ SEARCH = Kernel(
     split=split_sets,
 )
 LIKELIHOOD = Kernel(
-    "stable.likelihood",
-    likelihood_cpu,
-    likelihood_cuda,
-    lambda T: [(_F1, _I1, _I1, _F2)],
-    dtypes=("float64",),
-    split=split_sets,
+    "stable.likelihood", likelihood_cpu, likelihood_cuda, lambda T: [(_F1, _I1, _I1, _F2)], dtypes=("float64",), split=split_sets
 )
