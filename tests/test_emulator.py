@@ -88,7 +88,7 @@ ABOVE = {  # launches, allocations, bytes up and down, waits, as they are today,
     "mixture.fit_many gamma, there": (93, 61, 42152, 42336, 14),
     "mixture.fit_many gamma, host": (93, 61, 42152, 3936, 13),
     # fits of what is contained follow that of the family
-    "distributions.fit_many gamma, there": (1, 8, 1408, 1320, 5),
+    "distributions.fit_many gamma, there": (2, 14, 474, 24, 1),
     "distributions.fit_many gamma, host": (1, 11, 1432, 360, 4),
     "distributions.fit_many gev, there": (2, 30, 1528, 816, 8),
     "distributions.fit_many gev, host": (2, 22, 2920, 816, 8),
