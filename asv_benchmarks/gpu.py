@@ -56,7 +56,7 @@ from gpu_run import DONE, Job, alone, progress, run, write  # noqa: E402
 from numba import cuda  # noqa: E402
 
 import numbastats as ns  # noqa: E402
-from numbastats._core import algebra, ordering  # noqa: E402
+from numbastats._core import ordering  # noqa: E402
 from numbastats._core.kernel import REGISTRY, SIMULATED, build, real_gpu  # noqa: E402
 from numbastats._core.launch import launch  # noqa: E402
 from numbastats.scalar import loops  # noqa: E402
@@ -196,7 +196,6 @@ def sorting(kernel):
         items, given, out = {
             "pieces": (pieces, mask, np.zeros(pieces, np.int64)),
             "running_sums": (pieces, (mask, ends), np.zeros(n, np.int64)),
-            "chosen": (n, np.cumsum(mask), np.zeros(mask.sum(), np.int64)),
             "count_digits": (chunks, (key, most, shift), np.zeros_like(counts)),
             "move_by_digits": (chunks, *moved),
             "first_of_keys": (1001, np.sort(abs(key)), np.zeros(1001, np.int64)),
@@ -206,36 +205,11 @@ def sorting(kernel):
     return make
 
 
-def positive_definite(rng, m=5, p=40):
-    X = rng.standard_normal((m, p + 8, p))
-    return X.transpose(0, 2, 1) @ X
-
-
-def factors(rng, dtype, n, edges):
-    A = positive_definite(rng)
-    if edges:
-        A[1, 2, 2] = -1.0
-    return [], [A, np.zeros(len(A), np.int64)]
-
-
-def triangles(rng, dtype, n, edges):
-    return [np.linalg.cholesky(positive_definite(rng)), np.array([1])], [rng.standard_normal((5, 40))]
-
-
-def products(rng, dtype, n, edges, p=7):
-    X, rows = rng.standard_normal((n, p)), -(-n // algebra.ROWS)
-    return [np.array([rows * p * p]), (X, rng.uniform(size=n))], [np.zeros((rows, p, p))]
-
-
 MAKERS = {
     **{name: scalar_function(name) for name in datasets.FUNCTIONS},
     "benchmark.philox_words": lambda rng, dtype, n, edges: ([np.array([1]), np.array([2])], [np.zeros(n // 4 * 4, np.uint32)]),
     "_core.sums": lambda rng, dtype, n, edges: ([rng.standard_normal(n).astype(dtype)], [np.zeros(min(n, 1000))]),
-    **{f"_core.{name}": sorting(name) for name in "pieces running_sums chosen count_digits move_by_digits first_of_keys".split()},
-    "_core.cholesky": factors,
-    "_core.solve": triangles,
-    "_core.weighted_products": products,
-    "_core.total_products": lambda rng, dtype, n, edges: ([np.array([49]), rng.uniform(size=(30, 7, 7))], [np.zeros((7, 7))]),
+    **{f"_core.{name}": sorting(name) for name in "pieces running_sums count_digits move_by_digits first_of_keys".split()},
     "_core.rate": lambda rng, dtype, n, edges: ([rng.uniform(0.0, 0.5, n)], None),
     "quantile.ndtri_log*": quantile(log_probabilities),
     "quantile.ndtri_*": quantile(probabilities),
@@ -362,9 +336,6 @@ class Bound:
 BOUNDS = {
     "benchmark.philox_words": Bound(0.0, why="integers"),
     "random.uniform*": Bound(0.0, why="exact arithmetic, then one rounding"),
-    "_core.cholesky": Bound(1e4, floor={0: 1.0}, why="CUDA fuses products into sums"),
-    "_core.solve": Bound(1e6, floor=1.0, why="CUDA fuses products into sums; solutions of equations with a condition of 1e4"),
-    "_core.weighted_products": Bound(64.0, floor=float(CHECKED), why="the order of rounding; sums that cancel"),
     "random.gamma*": Bound(
         512.0, flips=1e-4, why="an accept/reject decision may flip; below shape 1 an ulp in the exponent is multiplied by it"
     ),

@@ -72,7 +72,7 @@ def fit_outputs(got, want):
     i, j = np.tril_indices(q.shape[1])
     with np.errstate(invalid="ignore"):
         moved = (p - q)[:, i] * (p - q)[:, j] * np.where(i == j, 0.5, 1.0)
-        fall = np.where(moved == 0.0, 0.0, information * moved).sum(1)
+        fall = np.where(moved == 0.0, 0.0, information[:, i, j] * moved).sum(1)
     fall = np.where(np.isfinite(fall), fall, 0.0)  # no information: an end of the range
     said, good = climbs(numbers[:, LOGLIK], status, others[:, LOGLIK], statuses, fall, 0.02)  # 1 of 64
     kept = [MASS, ZEROS, TOTAL]

@@ -47,7 +47,7 @@ SHARED = {"inference.py", "information.py", "likelihood.py", "moments.py"}  # me
 FIELD_WORDS = {  # host mathematics, each by a word of the field that no other room uses
     "stable": "derivatives maximisation parameterisations mcculloch shared_tables simple_estimators starts table_cache",
     "kde": "bandwidth boundaries cell_list classes conditional distribution footprint gridding groups masses matrices model "
-    "neighbours records smoothing univariate",
+    "neighbours records resident smoothing univariate",
     "mixture": "components constraints criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
     "distributions": "by_density catalogue censoring composition contains counts defining functions integrals intervals limits "
@@ -58,7 +58,6 @@ FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in
 FURNISHED = tuple(FIELD_WORDS)
 CORE_FILES = {
     "__init__.py",
-    "algebra.py",
     "archive.py",
     "blas.py",
     "broadcast.py",

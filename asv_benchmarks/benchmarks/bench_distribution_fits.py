@@ -9,7 +9,6 @@ import scipy.stats
 from numbastats import distributions
 from numbastats.distributions.fitting import CLASSES, _plan
 from numbastats.distributions.kernels import fits
-from numbastats.distributions.kernels.likelihood import EXACT
 
 from .bench_distributions import made
 from .common import SMOKE, few
@@ -164,16 +163,28 @@ def _maker(family, held):
 
     def make(rng, dtype, n, edges):
         series = 3 if n < 1000 else 64
-        x = data(family, series, 40).ravel()
-        off, fixed = np.arange(series + 1) * 40, np.array(held)
-        inputs = [np.zeros(1, int), x, np.ones(40), *(np.array([v]) for v in (False, False, 3)), fixed, off]
-        width = fixed.size
-        return inputs, [
-            *(np.zeros((series, w)) for w in (width, width * (width + 1) // 2, fits.NUMBERS)),
-            np.zeros(series, np.int64),
-        ]
+        return _arguments(data(family, series, 40).ravel(), series, np.array(held), len(held))
 
     return make
+
+
+def _arguments(x, series, fixed, width, counts=False):
+    """Inputs and outputs of a kernel for series of one length; `fixed` are the fixed of `width` parameters."""
+    length = x.size // series
+    how = fits.how_of(range(width), width, least_count=3, counts=counts)
+    spans, room = np.array([[-1, length]]), np.zeros(fits.room_of(how, x.size))
+    inputs = [np.array([fits.EXACT]), x, fixed, np.ones(length), how, fixed, spans, room]
+    outputs = [np.zeros((series, width)), np.zeros((series, width, width)), np.zeros((series, fits.NUMBERS))]
+    return inputs, [*outputs, np.zeros(series, np.int64)]
+
+
+def _finish_maker(rng, dtype, n, edges):
+    """Arguments of the kernel that makes covariances: information that is positive definite, and of some fits is not."""
+    roots, shape = rng.normal(size=(n, 3, 5)), (n, 3)
+    info, numbers = roots @ np.swapaxes(roots, 1, 2), rng.integers(0, 9, (n, fits.NUMBERS)).astype(float)
+    info[::7] *= -1.0
+    inputs = [info, np.array([True, False, True]), numbers, np.arange(n) % 3]
+    return inputs, [np.zeros((*shape, 3)), np.zeros(shape), np.zeros(shape, np.int64)]
 
 
 def _likelihood_maker(family):
@@ -183,10 +194,7 @@ def _likelihood_maker(family):
         cls, own = CLASSES[family], CLASSES[family]._equations is not None
         fixed = _plan(cls, {"asymmetric_laplace": {"loc": 0.0}, "binomial": {"n": 120.0}}.get(family), own).values
         (series, values), width, d = (3, 40) if n < 1000 else (64, 400), fixed.size - 2, made(cls.__name__)
-        x, off = d.rvs(series * values, rng=11) - d._parameters[0], np.arange(series + 1) * values
-        inputs = [np.array([EXACT]), x, np.ones(values), *(np.array([v]) for v in (False, False, 3)), fixed, off]
-        outputs = [np.zeros((series, w)) for w in (width, width * (width + 1) // 2, fits.NUMBERS)]
-        return inputs, [*outputs, np.zeros(series, np.int64)]
+        return _arguments(d.rvs(series * values, rng=11) - d._parameters[0], series, fixed, width, cls.is_discrete)
 
     return make
 
@@ -206,6 +214,8 @@ GPU_MAKERS = {f"distributions.{f}_fit": _likelihood_maker(f) for f in _BY_LIKELI
 GPU_BOUNDS = {
     name: dict(fits=True, why="a climb ends where a step promises a gain below 1e-11, or rounding") for name in GPU_MAKERS
 }
+GPU_MAKERS["distributions.finish"] = _finish_maker
+GPU_BOUNDS["distributions.finish"] = dict(ulp=4096.0, floor=1e-6, why="differences in Cholesky's method")
 
 
 def _check_families(report, simulated):

@@ -215,7 +215,7 @@ GPU_MAKERS = {
     for function in (*FUNCTIONS, "pmf", "logpmf")
     for end in ("", "_of_arrays")
     if f"{kernel}_{function}{end}" in REGISTRY
-} | {f"{kernel}_score": _score_arguments(name) for name, kernel in KERNELS.items()}
+} | {f"{kernel}_score{end}": _score_arguments(name) for name, kernel in KERNELS.items() for end in ("", "_of_arrays")}
 GPU_MAKERS |= {one.kernel.name: _map_arguments(one) for one in vars(maps).values() if isinstance(one, maps.Map)}
 GPU_BOUNDS = {
     name: dict(ulp=4096.0, floor=1e-3, why="series, fractions and iterations whose ends rounding moves") for name in GPU_MAKERS

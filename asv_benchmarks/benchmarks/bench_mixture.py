@@ -17,7 +17,7 @@ from numbastats.mixture import engine, kernels
 from numbastats.mixture.arguments import Options, arrange, flatten
 from numbastats.mixture.density import latent_numbers
 from numbastats.mixture.families import family_of
-from numbastats.mixture.kernels import records, starts
+from numbastats.mixture.kernels import records, scores, starts
 
 from .common import Case, few, interleave
 
@@ -61,10 +61,10 @@ def prepared(x, family="inverse_gaussian", **changes):
 
 def guess(p, K):
     """One point (3, K) for every data set, in scaled units: quantile segments."""
-    par = np.ones((p.info.size, 1, 3, K))
-    kinds = np.array([starts.SUBSET if K > 1 else starts.QUANTILE_CUTS])
-    key = starts.Key(np.uint32(5), np.uint32(3), np.uint32(4))
-    kernels.STARTS.serial(p.cells, p.q, p.info, p.ids, kinds, p.family.base, key, par, np.zeros(par.shape[:2], np.int64))
+    D, kinds = p.info.size, np.array([starts.SUBSET if K > 1 else starts.QUANTILE_CUTS])
+    par, given, state = np.ones((D, 1, 3, K)), np.ones((D, 0, 3, K)), np.zeros(D, records.STATE)
+    key, wanted = starts.Key(np.uint32(5), np.uint32(3), np.uint32(4)), starts.Wanted(p.family.code, p.family.base, 0)
+    kernels.STARTS.serial(p.cells, p.q, p.info, p.ids, kinds, wanted, key, given, par, state)
     return par[:, 0]
 
 
@@ -399,10 +399,12 @@ def _two_gaussians(n=20_000, iterations=20):
     x = np.where(rng.random(n) < 0.4, rng.normal(0, 1, n), rng.normal(2.5, 1.5, n))
     p, _ = prepared([x], "gaussian", method="em")
     opt = options(method="em", tol=1e-300, max_iter=iterations)
-    start = np.array([[[0.5, 0.5], [-0.5, 0.8], [0.8, 0.8]]])
+    start = np.array([[0.5, 0.5], [-0.5, 0.8], [0.8, 0.8]])
 
     def ours():
-        engine.climb(p, p.info, np.zeros(1, np.int64), start, opt)
+        slots = _slots(1, 1, start)
+        slots.climbs["phase"], slots.climbs["old"] = records.AT_EM, -np.inf
+        engine.climb(p, p.info, np.zeros(1, np.int64), opt.settings(p.family), slots, opt)
 
     return ours, x
 
@@ -461,6 +463,13 @@ PEER_CASES = {
     "two threads, mixture fits": Case(5 * SETS, _two_threads, {"one thread": 1.8, "two calls on halves at once": None}),
 }
 
+
+def _slots(D, T, start):
+    """Slots of climbs at a point (rows, K)."""
+    n, pars = start.size - 1, np.tile(start, (D * T, 4, 1, 1)).astype(np.float64)
+    return records.Slots(*np.zeros((2, D, T), np.int64), pars, np.zeros(D * T, records.STATE), np.zeros((D * T, n, n)))
+
+
 # --- CUDA ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -476,8 +485,8 @@ def _one(*values):
 def gpu_prepare(rng, dtype, n, edges):
     p, data = prepared(_gpu_sets(n))
     cells, empty = p.q.shape[1], np.zeros(data.y.size)
-    inputs = [data.y, data.power, engine.cell_sizes(p.lengths, True), *_one(0)]
-    sets = records.Series(empty, empty.copy(), data.w, p.off)
+    inputs = [data.y, data.power, engine.cell_sizes(p.lengths, True), *_one(0, 1)]
+    sets = records.Series(empty, empty.copy(), empty.copy(), p.off)
     compressed = records.Series(*(np.zeros(cells) for _ in range(3)), p.cells.off)
     return inputs, [sets, compressed, np.zeros((3, cells)), np.zeros_like(p.info)]
 
@@ -485,25 +494,63 @@ def gpu_prepare(rng, dtype, n, edges):
 def gpu_starts(rng, dtype, n, edges):
     p, _ = prepared(_gpu_sets(n))
     key = starts.Key(*map(np.uint32, (9, 7, 8)))
-    inputs = [p.cells, p.q, p.info, p.ids, np.array([0, 1, 2]), *_one(0), key]
-    return inputs, [np.ones((p.info.size, 3, 3, 2)), np.zeros((p.info.size, 3), np.int64)]
+    given = np.zeros((p.info.size, 0, 3, 2))
+    inputs = [p.cells, p.q, p.info, p.ids, np.array([0, 1, 2]), starts.Wanted(0, 0, 10), key, given]
+    return inputs, [np.ones((p.info.size, 3, 3, 2)), np.zeros(3 * p.info.size, records.STATE)]
 
 
 def gpu_insertion(rng, dtype, n, edges):
     p, _ = prepared(_gpu_sets(n))
-    D, cells = p.info.size, int(np.diff(p.cells.off).max())
-    P = np.empty((D, 3, 2))
-    for d in range(D):
-        kernels.on_host.set_coefficients(P[d], _start(2), p.family.base, 1.0, p.info["centre"][d])
-    grid = kernels.insertion.Grid(0, 1.0, 0.015, 2.5, 0)
-    room = np.zeros((D, cells)), np.zeros((D, kernels.insertion.GRID)), np.zeros((D, kernels.insertion.PEAKS, 4))
-    inputs = [p.cells, p.q, p.info, np.arange(D), grid, P]
-    return inputs, [kernels.insertion.Room(*room), np.zeros((D, kernels.insertion.MOST, 4))]
+    D, par = p.info.size, np.tile(_start(2), (p.info.size, 1, 1))
+    room = kernels.insertion.Room(*map(np.zeros, kernels.insertion.shapes_of_room(D, 2, p.most_cells)))
+    inputs = [p.cells, p.q, p.info, np.arange(D), kernels.insertion.Grid(0, 1.0, 0.015, 2.5, 0), par]
+    return inputs, [room, np.zeros((D, kernels.insertion.MOST, 3, 3)), np.zeros(D)]
+
+
+def _rules(family, T):
+    """Rules of the choice among climbs of a family."""
+    law = family_of(family)
+    return kernels.Rules(law.code, law.base, 1.0, 5, 30, 1, T, T, 0.015, 1, 2.5, 0)
+
+
+def gpu_pick(rng, dtype, n, edges):
+    D, S, T = max(4, n // 200), 30, 4
+    state, info = np.zeros(D * S, records.STATE), np.zeros(D, records.STATISTICS)
+    state["objective"], info["distinct"] = rng.normal(size=D * S), 100
+    par = np.abs(rng.normal(size=(D, S, 3, 2))).round(1)
+    inputs = [info, _rules("normal", T), options().settings(family_of("normal")), *_one(0), par, state]
+    results = np.zeros((D, S), np.int64), np.zeros((D, S, 2)), _slots(D, T, _start(2)), np.zeros(D, records.CHOICE)
+    return inputs, [*results]
+
+
+def gpu_choose(rng, dtype, n, edges, family="normal"):
+    start = np.array(_LATENT_START[family]) if family in _LATENT_START else _start(2)
+    D, T = max(4, n // 200), 4
+    slots, info, choice = _slots(D, T, start), np.zeros(D, records.STATISTICS), np.zeros(D, records.CHOICE)
+    slots.pars[:, :, 1] *= rng.uniform(0.5, 2.0, (D * T, 1, 2))
+    slots.climbs["objective"] = rng.normal(-100.0, 1.0, D * T)
+    info["distinct"], info["mass"], info["spread"], info["centre"] = 100, 100.0, rng.choice([1.0, 100.0], D), 1.0
+    fit, hess, order = np.zeros((D, *start.shape)), np.zeros((D, start.size - 1, start.size - 1)), np.zeros((D, 2), np.int64)
+    inputs = [info, _rules(family, T), np.tile([0.0, 1.0, 1.0, -1e300], (D, 1)), np.ones((D, 2), np.int64), slots]
+    return inputs, [np.zeros((D, T, 2)), choice, fit, hess, order]
+
+
+def gpu_of_points(rng, dtype, n, edges, family, sums):
+    """Entropies, or log densities at the cells, of a mixture for each data set."""
+    x = _gpu_sets(n)
+    p, _ = prepared(np.floor(x) if family == "negative_binomial" else x, family)
+    par = np.tile(np.array(_LATENT_START[family]) if p.family.latent else _start(2), (p.info.size, 1, 1))
+    if sums:
+        return [p.sets, p.info, *_one(p.family.base, 1.0), par], [np.zeros(p.info.size)]
+    return [p.cells, p.info, np.arange(p.info.size), par], [np.zeros((p.info.size, p.most_cells))]
 
 
 def _at_newton(D, start, **fields):
     """States of climbs in the midst of Newton's method, at given parameters."""
-    state = engine.begin(D, options().settings(family_of("inverse_gaussian")))
+    state = np.zeros(D, records.STATE)
+    for name in ("objective", "loglik", "old", "min_eig"):
+        state[name] = -np.inf
+    state["step_max"], state["decrement"], state["status"], state["left"] = 4.0, np.inf, 1, 5
     state["phase"] = records.AT_NEWTON
     for name, value in fields.items():
         state[name] = value
@@ -547,7 +594,9 @@ def gpu_sums(rng, dtype, n, edges, K=2):
 
 def gpu_scores(rng, dtype, n, edges):
     inputs, _ = gpu_sums(rng, dtype, n, edges)
-    return [inputs[0] + 1.0, *_one(1.0, 0), inputs[3]], [np.zeros(n), np.zeros((2, n)), np.zeros((2, n))]
+    none, numbers = np.zeros(0), (-1e300, 1.0, 1.0, 0.5, 0.0, 0.0, 0.0)
+    values = inputs[0] + 1.0, none, none, scores.Support(1, 0), *_one(0), numbers, inputs[3]
+    return [*values], [np.zeros(n), np.zeros((2, n)), np.zeros((2, n))]
 
 
 def gpu_density(rng, dtype, n, edges):
@@ -606,8 +655,16 @@ _LATENT = {
     for K in (1, 2, "any")
 }
 _LATENT |= {f"mixture.scores_{f}": functools.partial(gpu_latent_scores, family=f) for f in _LATENT_START}
+_OF_POINTS = {f"mixture.logs_{f}": functools.partial(gpu_of_points, family=f, sums=False) for f in _LATENT_START}
+_OF_POINTS |= {f"mixture.entropy_{f}": functools.partial(gpu_of_points, family=f, sums=True) for f in _LATENT_START}
+_OF_POINTS["mixture.entropy"] = functools.partial(gpu_of_points, family="inverse_gaussian", sums=True)
+_CHOICES = {f"mixture.choose_{f}": functools.partial(gpu_choose, family=f) for f in _LATENT_START}
 GPU_MAKERS = {
     **_LATENT,
+    **_OF_POINTS,
+    **_CHOICES,
+    "mixture.choose": gpu_choose,
+    "mixture.pick": gpu_pick,
     "mixture.prepare": gpu_prepare,
     "mixture.starts": gpu_starts,
     "mixture.insertion": gpu_insertion,
@@ -626,6 +683,7 @@ _SUMS = f"{_ORDER} of terms of both signs, judged by the largest of the data set
 _PASS = dict(ulp=4096.0, floor=1.0, scaled=True, single=5e10, why=f"{_SUMS}; of float32 data 5e10 ulp are 1e-5")
 _STEP = dict(ulp=5e6, floor=1.0, flips=1e-2, why="the step of Newton's method divides by small eigenvalues; 5e6 ulp are 1e-9")
 GPU_BOUNDS = {
+    **{name: dict(ulp=65536.0, floor=1.0, why=_ORDER) for name in _OF_POINTS},
     **{name: dict(ulp=65536.0 if "pass" in name else 4096.0, floor=1.0, why=_ORDER) for name in _LATENT},
     "mixture.prepare": dict(  # outputs 8 and 11: running sums, and that of differences from the centre, which is only rounding
         ulp=4096.0, floor={8: 2000.0, 11: 2000.0}, why="CUDA fuses products into sums; sums of 2000 numbers about 1 that cancel"

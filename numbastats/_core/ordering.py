@@ -1,4 +1,4 @@
-"""Running sums, compaction and the order of keys, on a place: the same integers on every device.
+"""Running sums and the order of keys, on a place: the same integers on every device.
 
 On the host these are NumPy's; on a GPU they are kernels of our own, whose CPU twins stand for them in tests alone.
 """
@@ -11,7 +11,7 @@ from numba import types
 from numbastats._core.items import items_cpu, items_cuda
 from numbastats._core.kernel import Kernel, array_function
 
-__all__ = ["order_of", "running_sums", "where"]
+__all__ = ["order_of", "running_sums"]
 
 PIECE = 256  # values that an item adds up
 BITS = 8  # of a key, by which one round sorts
@@ -37,14 +37,6 @@ def _running(given, out, item):
     for i in range(item * PIECE, min((item + 1) * PIECE, x.size)):
         total += x[i]
         out[i] = total
-
-
-@_function
-def _chosen(ends, out, item):
-    """The index of an element where the running sums rise."""
-    before = ends[item - 1] if item > 0 else np.int64(0)
-    if ends[item] > before:
-        out[before] = item
 
 
 @_function
@@ -100,7 +92,6 @@ def _kernel(name, body, given, out):
 
 PIECES = _kernel("pieces", _piece, _line, _line)
 RUNNING = _kernel("running_sums", _running, (_line, _line), _line)
-CHOSEN = _kernel("chosen", _chosen, _line, _line)
 COUNTED = _kernel("count_digits", _counted, (_line, _i, _i), _table)
 MOVED = _kernel("move_by_digits", _moved, (_line, _line, _i, _i, _line), (_table, _line, _line))
 FIRST = _kernel("first_of_keys", _first, _line, _line)
@@ -117,18 +108,6 @@ def running_sums(place, x):
         place.run(PIECES, pieces, pieces, x, sums)
         ends = running_sums(place, sums)
     place.run(RUNNING, pieces, pieces, (x, ends), out)
-    return out
-
-
-def where(place, mask):
-    """Indices at which a flat array of zeros and ones, int64, is not 0. The host waits for their number."""
-    if not place.on_gpu:
-        return np.flatnonzero(mask)
-    if not mask.size:
-        return place.empty(0, np.int64)
-    ends = running_sums(place, mask)
-    out = place.empty(int(place.host(ends[-1:])[0]), np.int64)
-    place.run(CHOSEN, mask.size, mask.size, ends, out)
     return out
 
 

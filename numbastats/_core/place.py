@@ -51,16 +51,11 @@ class Place(gpu.Device):
         """An array of zero bytes."""
         return gpu.zeros(shape, dtype, self.stream) if self.on_gpu else np.zeros(shape, dtype)
 
-    def zeros_like(self, arrays):
-        """Zeros in the form of an array or a tuple of them."""
-        if isinstance(arrays, tuple):
-            return _like(arrays, map(self.zeros_like, arrays))
-        return self.zeros(arrays.shape, arrays.dtype)
-
     def asarray(self, x, name="the values", dtype=None):
         """An array of any kind, contiguous here: itself where it is, else a copy. Of a tuple each array; numbers stay."""
         if isinstance(x, tuple):
-            return _like(x, (self.asarray(part, name, dtype) for part in x))
+            parts = [self.asarray(part, name, dtype) for part in x]
+            return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
         kind = kind_of(x)
         if kind is NUMPY and np.ndim(x) == 0:
             return x
@@ -72,10 +67,6 @@ class Place(gpu.Device):
         x = kind.flat_input(x, name, shape, dtype).reshape(shape)
         self.begin()  # its library may have converted it just now
         return x
-
-    def constant(self, table):
-        """A host array that never changes; its copy on a GPU is made once and kept as long as the host array."""
-        return gpu.constant(table) if self.on_gpu else table
 
     def host(self, x):
         """An array from here as one of NumPy; from a GPU a copy, for which the host waits."""
@@ -111,8 +102,3 @@ class Place(gpu.Device):
         if n:
             options = dict(device=self.device, workers=self.workers, cost=cost, threads=threads, stream=self.stream)
             launch(kernel, args, n, outputs=(), **options)
-
-
-def _like(arrays, parts):
-    """A tuple of the kind of another, named or not."""
-    return type(arrays)(*parts) if hasattr(arrays, "_fields") else tuple(parts)

@@ -139,9 +139,11 @@ class Rows:
                 stored.copy_to_device(np.ascontiguousarray(self._stored(B), self.dtype))
                 words.copy_to_device(streams)
                 B, streams = stored, words
-            elif self.dtype != np.float64:
-                place.run(k.SINGLE, B.size, B, stored)
-                B = stored
+            else:
+                streams = words if isinstance(streams, np.ndarray) else streams  # a log-likelihood takes no random numbers
+                if self.dtype != np.float64:
+                    place.run(k.SINGLE, B.size, B, stored)
+                    B = stored
         args = (B, *key, streams, np.uint32(step))
         if self._whole is None:  # a chunk for every thread
             parts = self.X.parts(max(self.part, self.chunk * self.workers))

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import numbastats.stable as stable
-from numbastats._core.checks import choice, is_lazy, warn_of_shares
+from numbastats._core import device as gpu
+from numbastats._core.broadcast import lent
+from numbastats._core.checks import FLOAT64, choice, is_lazy, warn_of_shares
 from numbastats._core.data import NanPolicy, check_policy, check_weights, doubles, is_frame, names_in, refuse_missing, series
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import Keys, keys_of, labelled_sets, same_order
 from numbastats._core.information import standard_errors
-from numbastats._core.kinds import LAZY, rows_alike
+from numbastats._core.kinds import LAZY, check_current, in_kind_of, kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device, launch
 from numbastats._core.options import Device, hands_on
 from numbastats._core.parallel import check_workers, is_executor, mapped, worker_count
@@ -45,8 +47,7 @@ from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.intervals import at_places
 from numbastats.distributions.kernels import fits as k
 from numbastats.distributions.kernels.hyperbolic import CUSPS
-from numbastats.distributions.kernels.likelihood import CUT, EXACT, INTERVALS
-from numbastats.distributions.limits import Limits, completed, limit_distribution
+from numbastats.distributions.limits import Found, Limits, completed, ended, finish, gathered, limit_distribution, width_of
 from numbastats.distributions.moments import l_moments
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
@@ -70,15 +71,15 @@ __all__ = [
 ]
 
 
-_SLAB = 1 << 20  # values copied at a time: the kernel overwrites them
+_SLAB = 1 << 22  # values fitted at a time
 _SECONDS = 0.25  # of work on them
 _NEAR_LIMIT = 1e4  # size of parameters near a limit, where a distribution of the class is wanted
 
 _CONVERGED = among(*CONVERGED)
-_INSIDE, _FITTED = among(Status.OK, Status.NO_CONVERGENCE, Status.LIMIT), among(*FITTED)  # may have errors; have parameters
-_REFUSED = among(*REFUSED)
+_FITTED, _REFUSED = among(*FITTED), among(*REFUSED)  # have parameters; have none, for their data
+_NOT_ADMITTED = among(Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)
 _MEANINGS = np.array([status.meaning for status in Status])  # by number
-_TOLD = (Status.OK, Status.NO_CONVERGENCE), (Status.OK,)  # endings with remarks, by moments and by the likelihood
+_TOLD = among(Status.OK, Status.NO_CONVERGENCE), among(Status.OK)  # endings with remarks, by moments and by the likelihood
 _REMARKS = {  # on converged fits
     "": "",
     "no derivative": "no standard errors: they rest on second derivatives, and where lam <= 1.5 the density has none at mu; with "
@@ -334,6 +335,19 @@ class DistributionFit(Intervals):
         return self._estimated(self, function, method, level=level, x=x, count=count, rng=rng, workers=workers)
 
 
+_ARRAYS = "params", "se", "covariance", "loglik", "n_obs", "n_values", "zeros", "n_iter", "status", "n_missing"  # of a batch
+
+
+def _on_host(method):
+    """Let a method of `DistributionFits` see its arrays as NumPy's."""
+
+    @functools.wraps(method)
+    def of_copy(self, *args, **options):
+        return method(self._host, *args, **options)
+
+    return of_copy
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class DistributionFits(BatchOfFits):
     """A family fitted to many series: ``fits["scale"]`` is an array of one parameter, ``fits.one(which)`` a `DistributionFit`.
@@ -341,6 +355,9 @@ class DistributionFits(BatchOfFits):
     ``fits.one`` takes a key or, where none is equal, an index. ``fits[key]`` is that fit, too, where the key is neither a number
     nor the name of a parameter, and ``fits[i]`` the one at an index. ``fits.at(i)``, `len`, iteration over the fits and
     ``fits.items()``, pairs (key, fit), go through the flattened batch.
+
+    Of data on a GPU the arrays from `params` to `status` and `n_missing` are of the kind of the data, and stay there. All that is
+    made of them, tables, texts, single fits, `converged`, the criteria and pickles, is on the host: they are copied once.
 
     Attributes
     ----------
@@ -398,11 +415,31 @@ class DistributionFits(BatchOfFits):
         return self._keys if self.labels is None else keys_of(self.labels)
 
     def __len__(self) -> int:
-        return self.status.size
+        return math.prod(self._shape)
 
     @property
     def _shape(self):
-        return self.status.shape
+        return tuple(self.status.shape)
+
+    @property
+    def _host(self):
+        """The same fits in arrays of NumPy."""
+        return self if isinstance(self.status, np.ndarray) else self._copied
+
+    @functools.cached_property
+    def _copied(self):
+        return dataclasses.replace(self, **{name: to_host(getattr(self, name), name) for name in _ARRAYS})
+
+    def _in_kind(self, like):
+        """The same fits in arrays of the kind of `like`, which is on a GPU."""
+        if not isinstance(self.status, np.ndarray):
+            return self
+        return dataclasses.replace(
+            self, **{name: in_kind_of(np.ascontiguousarray(getattr(self, name)), like) for name in _ARRAYS}
+        )
+
+    def __getstate__(self):
+        return dict(vars(self._host))
 
     @property
     def _names(self):
@@ -419,6 +456,7 @@ class DistributionFits(BatchOfFits):
         return self.cls.family
 
     @functools.cached_property
+    @_on_host
     def converged(self) -> NDArray[np.bool_]:
         """Whether each fit ended in a maximum inside of the parameters, or at a limit of the family."""
         return _CONVERGED[self.status]
@@ -427,7 +465,7 @@ class DistributionFits(BatchOfFits):
     def limit(self) -> NDArray[np.str_]:
         """The family of the limit at which each fit ended, "" where there is none."""
         words = np.array([*(special.family for special in self.cls._contains), ""])
-        return np.full(self.status.shape, "") if self._limits is None else words[self._limits.which]
+        return np.full(self._shape, "") if self._limits is None else words[self._limits.which]
 
     def _of_limits(self, values):
         """Values of the limits' parameters, by name."""
@@ -454,10 +492,11 @@ class DistributionFits(BatchOfFits):
     def n_free(self) -> NDArray[np.int64]:
         """Number of parameters that were estimated; at a limit, of those of the limit."""
         if self._limits is None:
-            return np.full(self.status.shape, self.free)
+            return np.full(self._shape, self.free)
         return np.where(self._limits.which < 0, self.free, self._limits.free)
 
     @property
+    @_on_host
     def messages(self) -> NDArray[np.str_]:
         """How each fit ended, in words."""
         said, remarks, limits = _MEANINGS[self.status], self.remarks, self.limit
@@ -477,6 +516,7 @@ class DistributionFits(BatchOfFits):
         """How the fit of one series ended, in words, by its index (or key)."""
         return self._words(self._place(index))
 
+    @_on_host
     def _words(self, place):
         """How a fit ended, by its position."""
         i = self._at(place)
@@ -487,6 +527,7 @@ class DistributionFits(BatchOfFits):
         return _in_words(self.status[i], self.remarks[i], self.limit[i])
 
     @functools.cached_property
+    @_on_host
     def remarks(self) -> NDArray[np.str_]:
         """What is to be known of fits that converged, "" where there is nothing; see `DistributionFit.remark`."""
         se, likelihood, places = self.se, self.cls._likelihood, (math.nan, math.nan)
@@ -499,7 +540,7 @@ class DistributionFits(BatchOfFits):
             found = np.where(se[..., self.names.index("loc")] > 0.0, "local", found)
         if self.method != "ml":
             found = np.where(self.status == Status.OK, "by moments", "outside")
-        told = np.where(np.isin(self.status, _TOLD[self.method == "ml"]), found, "")
+        told = np.where(_TOLD[self.method == "ml"][self.status], found, "")
         if self._limits is None:
             return told
         counts = np.array([*(len(CLASSES[special.family].names) for special in self.cls._contains), 0])[self._limits.which]
@@ -511,21 +552,25 @@ class DistributionFits(BatchOfFits):
         return self.converged & (self.method == "ml")
 
     @functools.cached_property
+    @_on_host
     def aic(self) -> NDArray[np.float64]:
         """Akaike's criterion; inf for fits that did not converge, so that the least of several is one that did."""
         return np.where(self._likeliest, 2.0 * self.n_free - 2.0 * self.loglik, math.inf)[()]
 
     @functools.cached_property
+    @_on_host
     def bic(self) -> NDArray[np.float64]:
         """Bayesian criterion of Schwarz; inf for fits that did not converge."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self._likeliest, self.n_free * np.log(self.n_obs) - 2.0 * self.loglik, math.inf)[()]
 
     @property
+    @_on_host
     def distribution(self) -> Distribution:
         """The distributions of all series: one object, of the shape and with the labels of the batch."""
         return self._assembled(self.params, self._limits, self._named)
 
+    @_on_host
     def _rows(self, lo, hi):
         """The distributions of some of the series in the order of the flattened batch, with an axis for values."""
         n, p = self.status.size, self.params.shape[-1]
@@ -557,6 +602,7 @@ class DistributionFits(BatchOfFits):
             index[which == place] = i
         return ByItem([made, *others], index)
 
+    @_on_host
     def _parts(self):
         """Those at no limit, then those at each limit in the parameters of the limit."""
         n, p = self.status.size, len(self.names)
@@ -575,6 +621,7 @@ class DistributionFits(BatchOfFits):
             named = (dict(zip(names, a.T, strict=True)) for a in (params, standard_errors(covariance)))
             yield Around(use, make, cls.in_domain, cls._positive, *named, covariance)
 
+    @_on_host
     def _headline(self) -> str:
         remarks, shape = self.remarks, self.loglik.shape
         missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
@@ -585,6 +632,7 @@ class DistributionFits(BatchOfFits):
         return "\n  ".join(lines)
 
     @names_ours
+    @_on_host
     def summary(self, level: float | None = None) -> Table:
         """A row for each series, in the order of the flattened batch.
 
@@ -626,6 +674,7 @@ class DistributionFits(BatchOfFits):
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
         return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
 
+    @_on_host
     def to_xarray(self) -> Any:
         """The fits as a dataset of xarray, which must be installed.
 
@@ -648,8 +697,9 @@ class DistributionFits(BatchOfFits):
 
     def _at(self, place):
         """The index of a series from its position."""
-        return np.unravel_index(place, self.status.shape) if self.status.ndim != 1 else place
+        return np.unravel_index(place, self._shape) if len(self._shape) != 1 else place
 
+    @_on_host
     def _item(self, i: int) -> DistributionFit:
         words = self._words(i)
         i = self._at(i)
@@ -684,6 +734,8 @@ def _of_limit(cls, place, known, params):
 
 
 class _Series(NamedTuple):
+    """Many series; of a `subset` the values are those of all of them."""
+
     x: NDArray[np.float64]  # one after another
     w: NDArray[np.float64] | None
     off: NDArray[np.int64]
@@ -691,6 +743,27 @@ class _Series(NamedTuple):
     keys: Keys | None
     labels: Any = None  # an array of xarray of that shape
     hi: NDArray[np.float64] | None = None  # upper ends, where x are the lower ends of intervals
+    length: int | None = None  # of each, where all are alike
+    part: NDArray[np.int64] | None = None  # places of those that are fitted, where these are not all
+    mirrored: bool = False  # whether the values are fitted with the other sign
+    like: Any = None  # the array on a GPU that they came in, whose kind the results have
+
+    @property
+    def count(self):
+        """How many are fitted."""
+        return self.off.size - 1 if self.part is None else len(self.part)
+
+    @property
+    def spans(self):
+        """Where they begin and end, as kernels take it."""
+        if self.part is not None:
+            return np.stack([self.off[self.part], self.off[self.part + 1]], axis=1)
+        return np.stack([self.off[:-1], self.off[1:]], axis=1) if self.length is None else np.array([[-1, self.length]])
+
+    @property
+    def longest(self):
+        """Number of values of the longest."""
+        return int(np.diff(self.off).max(initial=0)) if self.length is None else self.length
 
 
 def is_ragged(data):
@@ -738,8 +811,11 @@ def refuse_frame(data, axis, name):
     return axis
 
 
-def series_of(data, axis, weights, least, by=None, dim=None, name="data", family=None):
-    """Data as series one after another; every message about shapes. `family` is the word of a continuous one."""
+def series_of(data, axis, weights, least, by=None, dim=None, name="data", family=None, stays=False):
+    """Data as series one after another; every message about shapes. `family` is the word of a continuous one.
+
+    Data that are an array on a GPU stay there if `stays` is true.
+    """
     if by is None:
         axis = refuse_frame(data, axis, name)
     rows_alike(data, weights, (name, "weights"))
@@ -763,23 +839,36 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
             raise ValueError("weights= needs an array of series of one length; call fit for each series of a list or dict")
         off = np.concatenate([[0], np.cumsum([a.size for a in parts])]).astype(np.int64)
         return _Series(np.concatenate([*parts, np.zeros(0)]), None, off, (len(parts),), keys)
-    x = doubles(data, name, family)
+    x = data if stays else doubles(data, name, family)
     if x.ndim == 0:
         raise ValueError(f"{name} is a number; pass an array whose `axis` runs along the values of a series")
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis={axis} is not an axis of {name} of shape {x.shape}")
-    length = x.shape[axis]
+    length = tuple(x.shape)[axis]
     if 0 < length < least and max(x.shape) >= least:
         better = int(np.argmax(x.shape))
         raise ValueError(
             f"along axis={axis} the series of {name}, of shape {x.shape}, have {length} values, fewer than the {least} that are "
             f"needed; if they run along axis {better}, pass axis={better}"
         )
-    moved = np.moveaxis(x, axis, -1)
-    shape = moved.shape[:-1]
-    count = math.prod(shape)
-    w = None if weights is None else _weights(weights, x, axis)
-    return _Series(moved.reshape(-1), w, np.arange(count + 1, dtype=np.int64) * length, shape, None, labels)
+    if stays:
+        for i in range(axis % x.ndim, x.ndim - 1):
+            x = x.swapaxes(i, i + 1)
+        shape, flat, w = tuple(x.shape)[:-1], kind_of(x).flat_input(x, name, tuple(x.shape), FLOAT64), None
+    else:
+        moved = np.moveaxis(x, axis, -1)
+        shape, flat, w = moved.shape[:-1], moved.reshape(-1), None if weights is None else _weights(weights, x, axis)
+    off = np.arange(math.prod(shape) + 1, dtype=np.int64) * length
+    return _Series(flat, w, off, shape, None, labels, length=length, like=data if stays else None)
+
+
+def _stays(data, axis):
+    """Whether data are an array on a GPU that can be fitted there: of numbers, and its library turns axes if that is wanted."""
+    kind = kind_of(data)
+    if not (kind.on_device and kind.dtype(data).kind in "fiu" and kind.takes(data, tuple(data.shape), FLOAT64)):
+        return False
+    check_current(data, kind, "data")
+    return axis in (None, -1, data.ndim - 1) or hasattr(data, "swapaxes")
 
 
 class _Given(NamedTuple):
@@ -990,7 +1079,7 @@ def _with_entries(s, entry, discrete):
     w = np.ones(s.x.size) if s.w is None else s.w
     x, hi, w = (np.r_[a, b][place] for a, b in ((s.x, low), (s.hi, np.full(late.size, math.inf)), (w, -w[late])))
     off = np.searchsorted(np.r_[number, number[late]][place], np.arange(s.off.size))
-    return s._replace(x=x, hi=hi, w=w, off=off)
+    return s._replace(x=x, hi=hi, w=w, off=off, length=None)
 
 
 def refuse_executor(workers, name):
@@ -1052,7 +1141,7 @@ class _Plan(NamedTuple):
     @property
     def free(self):
         """Number of free parameters."""
-        return int(np.isnan(self.values[: len(self.layout)]).sum())
+        return sum(v != v for v in self.values.tolist()[: len(self.layout)])
 
     @property
     def settled(self):
@@ -1112,6 +1201,16 @@ def _numbers(fixed, cls):
 
 def _plan(cls, fixed=None, intervals=False, cut=None, own=True):
     """How a family is fitted: exact values by its own equations, if there are any and `own` is true, else by the likelihood."""
+    return _planned(cls, fixed, intervals, cut, own) if fixed else _plain_plan(cls, intervals, cut, own)
+
+
+@functools.lru_cache(maxsize=256)
+def _plain_plan(cls, intervals, cut, own):
+    """The plan where no parameter is fixed."""
+    return _planned(cls, None, intervals, cut, own)
+
+
+def _planned(cls, fixed, intervals, cut, own):
     family, own, given = cls.family, cls._equations if own else None, _numbers(fixed, cls)
     if own is not None and own.fixable is not None:  # all are free
         given = {name: value for name, value in given.items() if not math.isnan(value)}
@@ -1180,7 +1279,7 @@ def _slabs(s, limit, first=None):
         hi, began = max(lo + 1, int(np.searchsorted(s.off, s.off[lo] + step, "right")) - 1), time.perf_counter()
         a, b = s.off[lo], s.off[hi]
         w, ends = (None if v is None else v[a:b] for v in (s.w, s.hi))
-        yield _Series(s.x[a:b], w, s.off[lo : hi + 1] - a, (hi - lo,), None, None, ends)
+        yield _Series(s.x[a:b], w, s.off[lo : hi + 1] - a, (hi - lo,), None, None, ends, s.length)
         if first is not None:
             slowness = max((time.perf_counter() - began) / (1 + b - a), 0.5 * slowness)  # seconds a value
             step = int(min(limit, 2.0 * step, 1.0 + _SECONDS / slowness))
@@ -1189,10 +1288,9 @@ def _slabs(s, limit, first=None):
 
 def _of_block(plan, share, device, workers, x):
     """`_completed` of a block of an array of dask, with the shape of its series."""
-    length, count = x.shape[-1], math.prod(x.shape[:-1])
-    s = _Series(doubles(x, "data").reshape(-1), None, np.arange(count + 1, dtype=np.int64) * length, x.shape[:-1], None)
-    *found, limits = _completed(plan, share, device, workers, s)
-    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits, _per_series(_missing(s), s))]
+    *found, limits = _completed(plan, share, device, workers, series_of(np.asarray(x), -1, None, 0))
+    limits = Limits.none((len(found[0]),), width_of(plan.cls)) if limits is None else limits
+    return [a.reshape(*x.shape[:-1], *a.shape[1:]) for a in (*found, *limits)]
 
 
 def _of_blocks(s, work):
@@ -1209,120 +1307,166 @@ def _of_blocks(s, work):
     return [a.reshape(-1, *a.shape[len(s.shape) :]) for a in whole]
 
 
-def _completed(plan, share, device, workers, s, run=None):
+def _completed(plan, share, device, workers, s, run=None, into=None):
     """`limits.completed` of a part of the series."""
-    return completed(plan, s, share, device, workers, run or _in_kernel, _plan)
+    return completed(plan, s, share, device, workers, run or _in_kernel, _plan, into)
 
 
 def _estimates(s, plan, share, device, workers, shown=None, run=None):
-    """Parameters, covariance, numbers, status, numbers of missing values and limits of all series.
-
-    `run` fits a part of them, the kernel by default.
-    """
+    """`Found` of all series; `run` fits a part of them, the kernel by default."""
     if is_lazy(s.x):
-        *found, which, params, covariance, free, missing = _of_blocks(
-            s, functools.partial(_of_block, plan, share, device, workers or 1)
-        )
-        return *found, missing, Limits(which, params, covariance, free)
-    missing = _per_series(_missing(s), s)
-    n, p = s.off.size - 1, len(plan.names)
+        parts = _of_blocks(s, functools.partial(_of_block, plan, share, device, workers or 1))
+        return Found(*parts[:6], Limits(*parts[6:]))
+    n, limits, lo = s.off.size - 1, [], 0
+    if n and not isinstance(s.x, np.ndarray):
+        return _on_the_gpu(s, plan, share)
+    found = Found.empty(n, len(plan.names))
+    work = functools.partial(_completed, plan, share, device, workers, run=run)
     if is_executor(workers):
-        work = functools.partial(_completed, plan, share, device, 1, run=run)
         limit = min(_SLAB, max(s.x.size // 64, int(5e6 / plan.model.cost)))  # some milliseconds of work at least
-        found = mapped(workers, work, _slabs(s, limit))
-    else:
-        work = functools.partial(_completed, plan, share, device, workers, run=run)
+        parts = mapped(workers, functools.partial(_completed, plan, share, device, 1, run=run), _slabs(s, limit))
+    elif device == "cpu":
         first = max(1, int(0.01 * SLAB_WORK * worker_count(workers) / plan.model.cost))  # climbs may take a hundredfold
-        found = map(work, _slabs(s, _SLAB, first) if device == "cpu" else _slabs(s, s.x.size))
-    parts = []
-    for part in found:
-        parts.append(part)
-        if shown is not None:
-            shown.update(len(part[0]))
-    if not parts:
-        found = np.empty((n, p)), np.empty((n, p, p)), np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
-        return *found, missing, Limits.none((n,), 0)
-    *found, limits = zip(*parts, strict=True)
-    return *map(np.concatenate, found), missing, Limits(*map(np.concatenate, zip(*limits, strict=True)))
-
-
-def _one_after_another(s):
-    """Lower ends, upper ends and as much room of every series, their weights, and where they begin."""
-    sizes = np.diff(s.off)
-    at = np.arange(s.x.size) + np.repeat(2 * s.off[:-1], sizes)
-    x = np.empty(3 * s.x.size)
-    x[at], x[at + np.repeat(sizes, sizes)] = s.x, s.hi
-    w = np.ones(3 * int(sizes.max(initial=0)))
-    if s.w is not None:
-        w = np.ones(x.size)
-        w[at] = s.w
-    return x, w, 3 * s.off
-
-
-def _whole(s, first, last):
-    """Intervals from their first to their last count, within the truncation; those without one are values that are no counts."""
-    lo, hi = np.ceil(np.maximum(s.x, max(first, 0.0))), np.floor(np.minimum(s.hi, last))
-    none = lo > hi
-    return s._replace(x=np.where(none, lo - 0.5, lo), hi=np.where(none, lo - 0.5, hi))
-
-
-def _tallied(s):
-    """Series of counts with each value once, in the place of a weight the sum of its weights."""
-    number = np.repeat(np.arange(s.off.size - 1), np.diff(s.off))
-    if s.w is None:
-        x = s.x.copy()
-        for lo, hi in zip(s.off[:-1], s.off[1:], strict=True):
-            x[lo:hi].sort()
+        parts = _into(found, _slabs(s, _SLAB, first), work)
     else:
-        order = np.lexsort((s.x, number))
-        x = s.x[order]
-    first = np.flatnonzero(np.r_[True, (x[1:] != x[:-1]) | (number[1:] != number[:-1])]) if x.size else np.empty(0, np.int64)
-    w = np.diff(np.r_[first, x.size]).astype(np.float64) if s.w is None else np.add.reduceat(s.w[order], first)
-    return s._replace(x=x[first], w=w, off=np.searchsorted(number[first], np.arange(s.off.size)))
+        parts = _into(found, _slabs(s, s.x.size), work)
+    for part in parts:
+        hi = lo + len(part.status)
+        for mine, other in zip(found[:-1], part[:-1], strict=True):
+            if not np.may_share_memory(mine, other):
+                mine[lo:hi] = other
+        if part.limits is not None:
+            limits.append((lo, hi, part.limits))
+        if shown is not None:
+            shown.update(hi - lo)
+        lo = hi
+    if not limits:
+        return found
+    every = Limits.none((n,), width_of(plan.cls))
+    for lo, hi, part in limits:
+        for mine, other in zip(every, part, strict=True):
+            mine[lo:hi] = other
+    return found._replace(limits=every)
 
 
-def _in_kernel(plan, share, device, workers, s, start=None):
-    """Parameters, information, numbers and status of a part of the series by one launch, which overwrites its copies of values.
+def _into(found, slabs, work):
+    """Fits of slab after slab, each in its rows."""
+    lo = 0
+    for part in slabs:
+        yield work(part, into=found.rows(lo, lo + part.count))
+        lo += part.count
+
+
+def _on_the_gpu(s, plan, share):
+    """`Found` of values that are on a GPU, which stay there.
+
+    Where some fits did not end inside, or may have to climb again from what the family contains, the host decides: the numbers of
+    the fits travel, not the values.
+    """
+    kind, n, p = kind_of(s.like), s.count, len(plan.names)
+    place, options = gpu.Device([kind]), (share, "cuda", None)
+    place.begin()
+    certain = not plan.cls._contains or not (plan.by_likelihood or not plan.cls._equations.certain)
+    if not certain or (plan.by_likelihood and plan.cls._of_climb is not None):
+        found = _completed(plan, *options, s)
+    else:
+        found = Found.empty(n, p, functools.partial(kind.empty, s.like))
+        here = Found(*(kind.flat_output(a).reshape(tuple(a.shape)) for a in found[:-1]))
+        info = gpu.empty((n, p, p), FLOAT64, place.stream)
+        _launch(plan, s, _how(plan, s, share, _columns(plan)), (here.params, info, here.numbers, here.status), "cuda", None)
+        if gpu.total(here.status, place.stream) == 0.0:  # all are OK
+            finish(info, plan, here.numbers, here.status, (here.covariance, here.se, here.counts), None, "cuda", place.stream)
+        else:
+            place.wait()
+            found = Found(*(a.copy_to_host() for a in here[:-1]))
+            found = ended(plan, s, options, _in_kernel, _plan, info.copy_to_host(), found)
+    place.end()
+    return found
+
+
+def _columns(plan):
+    """Places of the returned parameters among those of the kernel; of all, where others are made of these."""
+    if plan.by_likelihood and plan.cls._of_climb is not None:
+        return range(len(plan.layout))
+    return [plan.layout.index(name) for name in plan.names]
+
+
+def _how(plan, s, share, columns, started=False):
+    """What a kernel gets to know about series."""
+    return k.how_of(
+        columns,
+        len(plan.layout) if plan.by_likelihood else plan.values.size,
+        weighted=s.w is not None,
+        share=share,
+        intervals=plan.intervals,
+        counts=plan.cls.is_discrete,
+        mirrored=s.mirrored,
+        started=started,
+        least_count=plan.least or max(2, plan.free + 1),
+    )
+
+
+def _launch(plan, s, how, outs, device, workers):
+    """Starts the kernel of a plan, which reads values where they are and writes parameters, information, numbers and status."""
+    n, longest, model, stream = s.count, s.longest, plan.model, None
+    if not isinstance(s.x, np.ndarray):
+        stream = gpu.Device([kind_of(s.like)]).stream
+    room = k.room_of(how, longest if device == "cpu" else s.x.size)
+    room = np.empty(room) if device == "cpu" else gpu.empty(room, FLOAT64, stream or 0)
+    code = k.INTERVALS if plan.intervals else k.CUT if plan.is_cut else k.EXACT
+    w, hi = np.ones(longest) if s.w is None else _contiguous(s.w), plan.values if s.hi is None else _contiguous(s.hi)
+    args = code, _contiguous(s.x), hi, w, how, plan.values, s.spans, room, *outs
+    launch(
+        model.kernel,
+        args,
+        n,
+        device=device,
+        workers=workers,
+        cost=200.0 + model.cost * s.x.size / n,
+        outputs=(-4, -3, -2, -1),
+        updated=(-4,) if k.is_started(how) else (),
+        threads=64,
+        stream=stream,
+    )
+
+
+def _contiguous(a):
+    """An array as kernels take it."""
+    if not isinstance(a, np.ndarray) or (a.flags.c_contiguous and a.flags.writeable):
+        return a
+    a = np.ascontiguousarray(a)
+    return a if a.flags.writeable else lent(a)
+
+
+def _in_kernel(plan, share, device, workers, s, start=None, into=None):
+    """Parameters, information, numbers and status of series by one launch, in arrays of `into` where there are any.
 
     `start` has parameters of the kernel by name, from which its climbs begin.
     """
     if plan.intervals and plan.settled:
-        return at_places(plan, s, share, lambda inner, part: _in_kernel(inner, False, device, workers, part))
-    n, model = s.off.size - 1, plan.model
-    width = len(plan.layout) if plan.by_likelihood else plan.values.size
-    params, info = np.full((n, width), math.nan), np.empty((n, width * (width + 1) // 2))
-    for name, values in (start or {}).items():
-        params[:, plan.layout.index(name)] = values
-    numbers, status = np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
-    if plan.cls.is_discrete:
-        s = _whole(s, *plan.values[-2:]) if plan.intervals else _tallied(s)
-    if plan.intervals:
-        x, w, off = _one_after_another(s)
-    else:
-        x, off = s.x.copy(), s.off
-        w = np.ones(int(np.diff(s.off).max(initial=0))) if s.w is None else s.w.copy()
-    code = INTERVALS if plan.intervals else CUT if plan.is_cut else EXACT
-    first = (code, x, w, s.w is not None, share, plan.least or max(2, plan.free + 1), plan.values, off)
-    outs, cost = (params, info, numbers, status), 200.0 + model.cost * s.x.size / n
-    written = (-4, -3, -2, -1)
-    launch(
-        model.kernel, (*first, *outs), n, device=device, workers=workers, cost=cost, outputs=written, updated=(-4,), threads=64
-    )
-    with np.errstate(invalid="ignore", over="ignore"):
-        unit = np.where(numbers[:, k.MASS] == numbers[:, k.TOTAL], 1.0, numbers[:, k.TOTAL] / numbers[:, k.MASS])
-        numbers[:, k.LOGLIK], info, numbers[:, k.MASS] = numbers[:, k.LOGLIK] * unit, info * unit[:, None], numbers[:, k.TOTAL]
-    numbers[:, k.TOTAL] = unit
-    full = np.empty((n, width, width))
-    for i in range(width):
-        for j in range(i + 1):
-            full[:, i, j] = full[:, j, i] = info[:, i * (i + 1) // 2 + j]
-    of_climb = plan.cls._of_climb if plan.by_likelihood else None
+        s = gathered(s)
+        found = at_places(plan, s, share, lambda inner, part: _in_kernel(inner, False, device, workers, part))
+        found[2][:, k.VALUES] = found[2][:, k.MASS] if s.w is None else _per_series(_counted(s, share), s)
+        found[2][:, k.MISSING] = _per_series(_missing(s), s)
+        return found
+    n, columns, of_climb = s.count, _columns(plan), plan.cls._of_climb if plan.by_likelihood else None
+    params, numbers, status = np.empty((n, len(columns))), np.empty((n, k.NUMBERS)), np.empty(n, np.int64)
+    if into is not None and of_climb is None:
+        params, numbers, status = into.params, into.numbers, into.status
+    info = np.empty((n, len(columns), len(columns)))
+    for j, column in enumerate(columns if start else ()):
+        params[:, j] = start[plan.layout[column]]
+    _launch(plan, s, _how(plan, s, share, columns, bool(start)), (params, info, numbers, status), device, workers)
     if of_climb is not None:
-        params, full = of_climb(params, full, plan.values)
+        params, info = of_climb(params, info, plan.values)
         columns = [plan.cls.names.index(name) for name in plan.names]
-    else:
-        columns = [plan.layout.index(name) for name in plan.names]
-    return params[:, columns], full[:, columns][:, :, columns], numbers, status
+        params, info = params[:, columns], info[:, columns][:, :, columns]
+    return params, info, numbers, status
+
+
+def _counted(s, share):
+    """Which values have a part in a fit."""
+    return ~_missing(s) & (s.w > 0.0) & ~(share & (s.x == 0.0))
 
 
 def _missing(s):
@@ -1341,9 +1485,11 @@ def _per_series(which, s):
 
 def _refused(s, plan, share, status, upper=None):
     """Which condition values do not meet, of the series that are refused for it; `upper` are ends of their own."""
-    which = np.flatnonzero(np.isin(status, (Status.OUTSIDE, Status.NONE_LEFT, Status.NOT_FINITE)))
+    which = np.flatnonzero(_NOT_ADMITTED[status])
     if not which.size or is_lazy(s.x):
         return None
+    if not isinstance(s.x, np.ndarray):
+        s = s._replace(x=s.x.copy_to_host())
     # weights of entries are negative
     left_out = lambda at: (share & (s.x[at] == 0.0)) | (s.w is not None and s.w[at] <= 0.0)  # noqa: E731
     admitted = plan.admitted if upper is None else plan.admitted._replace(upper=math.inf)
@@ -1351,35 +1497,32 @@ def _refused(s, plan, share, status, upper=None):
 
 
 def _fitted(s, plan, share, device, workers, shown=None, run=None, refused=_refused):
-    params, cov, numbers, status, missing, limits = _estimates(s, plan, share, device, workers, shown, run)
-    cov[~_INSIDE[status]] = math.nan
-    p, mass = len(plan.names), numbers[:, k.MASS]
-    se = standard_errors(cov)
-    counts = mass if s.w is None else _per_series(~_missing(s) & (s.w > 0.0) & ~(share & (s.x == 0.0)), s)
-    counts = counts.astype(np.int64)
-    flat = (a.reshape(s.shape) for a in (numbers[:, k.LOGLIK], mass, counts, numbers[:, k.ZEROS]))
-    if s.w is not None and mass.size:
-        i = int(np.argmin(mass / np.maximum(counts, 1)))
-        warn_of_shares(float(mass[i]), int(counts[i]), f" of series {i}" if mass.size > 1 else "")
-    found = DistributionFits(
+    """`DistributionFits` of series by a plan."""
+    found, shape = _estimates(s, plan, share, device, workers, shown, run), s.shape
+    numbers, counts = (a.reshape(*shape, a.shape[1]) for a in (found.numbers, found.counts))
+    failed = isinstance(found.status, np.ndarray) and found.status.any()  # those that stay on a GPU are OK, which is 0
+    if s.w is not None and found.status.size:
+        mass, values = found.numbers[:, k.MASS], found.counts[:, 1]
+        i = int(np.argmin(mass / np.maximum(values, 1)))
+        warn_of_shares(float(mass[i]), int(values[i]), f" of series {i}" if mass.size > 1 else "")
+    limits = found.limits
+    fits = DistributionFits(
         plan.cls,
         plan.names,
-        params.reshape(*s.shape, p),
-        se.reshape(*s.shape, p),
-        cov.reshape(*s.shape, p, p),
-        *flat,
-        numbers[:, k.PASSES].astype(np.int64).reshape(s.shape),
-        status.reshape(s.shape),
+        *(a.reshape(*shape, *a.shape[1:]) for a in found[:3]),
+        *(numbers[..., k.LOGLIK], numbers[..., k.MASS], counts[..., 1], numbers[..., k.ZEROS], counts[..., 0]),
+        found.status.reshape(shape),
         s.keys,
         plan.free,
         s.labels,
-        _limits=limits.reshaped(s.shape) if (limits.which >= 0).any() else None,
+        _limits=limits.reshaped(shape) if limits is not None and (limits.which >= 0).any() else None,
         partial=plan.intervals or plan.is_cut,
-        n_missing=missing.reshape(s.shape),
-        _refused=refused(s, plan, share, status),
+        n_missing=counts[..., 2],
+        _refused=refused(s, plan, share, found.status) if failed else None,
     )
-    _tell(found)
-    return found
+    if failed:
+        _tell(fits)
+    return fits
 
 
 def _by_method(method, series, plan, given, device, workers, shown=None):
@@ -1434,7 +1577,7 @@ def _of_trials(s, n, plan, device, workers):
     def refused(_s, plan, share, status):
         return _refused(own, plan, share, status, n)
 
-    pairs = s._replace(x=x.reshape(-1), w=pairs.reshape(-1), off=off)
+    pairs = s._replace(x=x.reshape(-1), w=pairs.reshape(-1), off=off, length=2)
     found = _fitted(pairs, plan, False, device, workers, refused=refused)
     each = {name: found.params.reshape(-1, len(found.names))[number, j] for j, name in enumerate(found.names)} | {"n": n}
     loglik = sums(w * distribution_of(plan.cls, each).logpmf(k))
@@ -1443,7 +1586,7 @@ def _of_trials(s, n, plan, device, workers):
     return dataclasses.replace(found, loglik=loglik.reshape(s.shape), n_values=counts, n_missing=missing)
 
 
-def _with_more_zeros(plan, _share, device, workers, s, start=None):
+def _with_more_zeros(plan, _share, device, workers, s, start=None, into=None):
     """`_in_kernel` of counts with zeros beside those of the distribution.
 
     Where there are any, the likelihood is that of the share of zeros times that of the other values without zeros; else the
@@ -1529,16 +1672,18 @@ def _of_moments(method, s, plan):
     more = dict(labels=s.labels, method=method, n_missing=(np.diff(s.off) - counts).reshape(shape))
     more["_refused"] = _refused(s, plan, False, status)
     found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), **more)
-    _tell(found)
+    if status.any():
+        _tell(found)
     return found
 
 
-def _checked(family, zeros, device, workers):
-    """The family's class, and the device."""
+def _checked(family, zeros, device, workers, on_device=False):
+    """The family's class, and the device; data on a GPU are fitted there unless `device` or an executor says otherwise."""
     cls = class_of(family)
     choice("zeros", zeros, (None, "inflated" if cls.is_discrete else "share"))
     check_workers(workers)
-    return cls, choose_device("cpu" if is_executor(workers) else device)
+    device = "cpu" if is_executor(workers) else device
+    return cls, choose_device(device, on_device=on_device and device != "cpu")
 
 
 def _cut(truncated):
@@ -1705,9 +1850,9 @@ def fit(
         known = known._replace(series=known.series._replace(shape=(1,)))
     else:
         w = None if weights is None else _weights(weights, a, 0)
-        known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None))
+        known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None, length=a.size))
     refuse_missing(known.series.x, nan_policy, "x")
-    return _fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1).one(0)
+    return _fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1)._item(0)
 
 
 def _of_fixed(cls, fixed):
@@ -1825,7 +1970,8 @@ def fit_many(  # noqa: PLR0913
     >>> fits["shape"].shape, bool(fits.converged.all())
     ((5, 6), True)
     """
-    cls, where = _checked(family, zeros, device, workers)
+    like = data if kind_of(data).on_device else None
+    cls, where = _checked(family, zeros, device, workers, like is not None)
     fixed, trials = _of_fixed(cls, fixed)
     given, cut = _Given(weights, censored, event, entry, trials), _cut(truncated)
     least = max(2, _plan(cls, fixed, cut=cut).free + 1)
@@ -1838,10 +1984,14 @@ def fit_many(  # noqa: PLR0913
             known = _known_series(data, given, axis, by, dim, least, "data")
         else:
             word = None if cls.is_discrete else cls.family
-            known = _Known(series_of(data, axis, weights, least, by, dim, family=word))
-        refuse_missing(known.series.x, nan_policy, "data", known.series.off)
+            plain = where == "cuda" and weights is None and (method, nan_policy) == ("ml", "omit") and zeros != "inflated"
+            stays = plain and like is not None and by is dim is None and _stays(data, axis)
+            known = _Known(series_of(data, axis, weights, least, by, dim, family=word, stays=stays))
+        if isinstance(known.series.x, np.ndarray):
+            refuse_missing(known.series.x, nan_policy, "data", known.series.off)
     with bar(progress, math.prod(known.series.shape), "distributions.fit_many") as shown:
-        return _fit_known(method, known, cls, (weights, fixed, cut, zeros), where, workers, shown)
+        found = _fit_known(method, known, cls, (weights, fixed, cut, zeros), where, workers, shown)
+    return found if like is None else found._in_kind(like)
 
 
 class _WeightedFits:
@@ -1889,7 +2039,7 @@ class _WeightedFits:
         known = {name: np.full(S, v) for name, v in self.fixed.items()}
         if not self.free:
             return known, np.ones(S, bool)
-        series = _Series(np.tile(x, S), weights.reshape(-1), np.arange(S + 1, dtype=np.int64) * n, (S,), None)
+        series = _Series(np.tile(x, S), weights.reshape(-1), np.arange(S + 1, dtype=np.int64) * n, (S,), None, length=n)
         parts = [_in_kernel(self._plan, False, "cpu", workers, part) for part in _slabs(series, _SLAB)]
         params, status = (np.concatenate([part[i] for part in parts]) for i in (0, 3))
         return dict(zip(self._plan.names, params.T, strict=True)) | known, _FITTED[status]

@@ -586,6 +586,7 @@ def estimates(
     if method == "profile":
         raise ValueError('method="profile" is of one fit and its data: fits.one(key).estimate(function, "profile", x=data)')
     choice("method", method, ("delta", "bootstrap"))
+    batch = getattr(batch, "_host", batch)  # where data are on a GPU
     level, converged = _check_estimate(function, level), np.ravel(batch.converged)
     if method == "delta":
         value, se, said = (_of_parameter if isinstance(function, str) else _deltas)(batch, function)
@@ -944,7 +945,7 @@ def compare_many(
     families, note = _by_values(families, "compare_many", values, lambda: _are_integers(data, by, dim))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
-        found = {name: fit_many(data, name, **options) for name in _families(families)}
+        found = {name: fit_many(data, name, **options)._host for name in _families(families)}
     left_out = (
         tuple(n for n, f in found.items() if f.status.size and (f.status == Status.OUTSIDE).all())
         if isinstance(families, str)
@@ -1303,7 +1304,7 @@ def goodness_many(
     if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
         data = list(data)
     refuse_trials(class_of(family), fixed, "goodness_many")
-    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers, nan_policy=nan_policy)
+    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers, nan_policy=nan_policy)._host
     series = series_of(data, axis, None, 1, by, dim)
     n, key = len(fits), normalise_rng(rng)
     numbers, failed, simulated = np.full((2, n), math.nan), np.zeros(n, np.int64), np.full((n, count), math.nan)

@@ -16,6 +16,7 @@ import numpy as np
 
 from numbastats._core.status import Status
 from numbastats.distributions.kernels import fits as k
+from numbastats.distributions.limits import gathered
 
 __all__ = ["at_places"]
 
@@ -45,6 +46,7 @@ def at_places(plan, s, share, fitted):
 
     ``fitted(plan, s)`` fits series by a plan in which location and scale of the standard form are known.
     """
+    s = gathered(s)._replace(length=None)
     known, rule, count = plan.values[-4:-2], plan.cls._likelihood.rule, s.off.size - 1
     moves, stretches = ("loc" in plan.settled), ("scale" in plan.settled)
     values = plan.values.copy()

@@ -15,21 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbastats._core.information import standard_errors
-from numbastats._core.launch import run_loop
+from numbastats._core.launch import launch
 from numbastats._core.status import FITTED, Status, among
 from numbastats.distributions.catalogue import CLASSES, distribution_of
 from numbastats.distributions.composition import truncate
 from numbastats.distributions.contains import Contains
 from numbastats.distributions.kernels import fits as k
 
-__all__ = ["Limits", "completed", "covariance", "limit_distribution", "subset"]
+__all__ = ["Found", "Limits", "completed", "ended", "finish", "gathered", "limit_distribution", "subset", "width_of"]
 
 _FITTED = among(*FITTED, Status.POLE)
+_RISING, _OPEN = among(Status.NO_CONVERGENCE, Status.BOUND, Status.LIMIT), among(Status.NO_CONVERGENCE, Status.BOUND)
 _ABOVE = 1e-9  # of a log-likelihood, more than rounding
 _CLEAR = 1e-8  # by which a maximum is above a limit
 _SHORT = 1e-6  # by which a climb that ended on its way to a limit may be below or above it
 _TO_POLE = -2  # less the place of what is within, on the slope of a pole
 _SIZES = (10.0, 300.0)  # on the way to a limit, from which climbs begin
+_FINISHING = 200.0  # nanoseconds for the covariance of a fit
 
 
 class Limits(NamedTuple):
@@ -56,6 +58,36 @@ class Limits(NamedTuple):
         return standard_errors(self.covariance)
 
 
+def width_of(cls: type) -> int:
+    """The largest number of parameters of what a family contains."""
+    return max((len(CLASSES[special.family].names) for special in cls._contains), default=0)  # type: ignore[attr-defined]
+
+
+class Found(NamedTuple):
+    """What fits of many series return: arrays with an item for each, as results have them."""
+
+    params: NDArray[np.float64]  # (n, p)
+    se: NDArray[np.float64]
+    covariance: NDArray[np.float64]  # (n, p, p)
+    numbers: NDArray[np.float64]  # (n, k.NUMBERS)
+    counts: NDArray[np.int64]  # (n, 3): evaluations, values, missing values
+    status: NDArray[np.int64]
+    limits: Limits | None = None  # where fits ended at limits
+
+    @classmethod
+    def empty(cls, n: int, p: int, made: Any = np.empty) -> Found:
+        """Of n fits of p parameters, by a function of shapes and dtypes."""
+        f, i = np.dtype(np.float64), np.dtype(np.int64)
+        arrays: list[Any] = [made(shape, f) for shape in ((n, p), (n, p), (n, p, p), (n, k.NUMBERS))]
+        arrays += [made((n, 3), i), made((n,), i)]
+        return cls(*arrays)
+
+    def rows(self, lo: int, hi: int) -> Found:
+        """Views of some of the fits."""
+        arrays: list[Any] = [*self[:-1]]
+        return Found(*(a[lo:hi] for a in arrays))
+
+
 class _Inner(NamedTuple):
     """A contained family with the plan of its fit."""
 
@@ -67,16 +99,24 @@ class _Inner(NamedTuple):
 
 
 def subset(s, use, mirrored=False):
-    """Some of the series; `mirrored`, of their values with the other sign."""
-    if len(use) == s.off.size - 1 and not mirrored:
+    """Some of the series, whose values stay where they are; `mirrored`, of their values with the other sign."""
+    if len(use) == s.count and not mirrored:
         return s
-    sizes = np.diff(s.off)[use]
+    part = use if s.part is None else s.part[use]
+    return s._replace(part=part, mirrored=s.mirrored != mirrored, shape=(len(use),), keys=None, labels=None)
+
+
+def gathered(s):
+    """The values of a `subset` one after another."""
+    if s.part is None:
+        return s
+    sizes = np.diff(s.off)[s.part]
     off = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    at = np.arange(off[-1]) + np.repeat(s.off[:-1][use] - off[:-1], sizes)
+    at = np.arange(off[-1]) + np.repeat(s.off[:-1][s.part] - off[:-1], sizes)
     x, w, hi = (None if a is None else a[at] for a in (s.x, s.w, s.hi))
-    if mirrored:
+    if s.mirrored:
         x, hi = (-x, None) if hi is None else (-hi, -x)
-    return s._replace(x=x, w=w, off=off, shape=(len(use),), hi=hi, keys=None, labels=None)
+    return s._replace(x=x, w=w, off=off, hi=hi, part=None, mirrored=False)
 
 
 def _known(plan):
@@ -149,10 +189,27 @@ def _inner_params(inner, params):
     return known | dict(zip(inner.plan.names, params.T, strict=True))
 
 
-def covariance(info, fixed, workers):
-    """Inverses of the information of the free parameters; 0 for fixed ones, NaN where there is no maximum."""
+def finish(info, plan, numbers, status, into, workers=None, device="cpu", stream=None):
+    """Writes covariances, standard errors and counts of fits that ended, NaN where there is no maximum inside."""
+    args = info, np.isnan(plan.known), numbers, status, *into
+    launch(
+        k.FINISH,
+        args,
+        len(status),
+        device=device,
+        workers=workers,
+        cost=_FINISHING,
+        outputs=(-3, -2, -1),
+        threads=64,
+        stream=stream,
+    )
+
+
+def _covariances(info, plan, numbers, status, workers):
+    """Covariances of some fits, and none of the rest that `finish` makes."""
+    n, p = info.shape[:2]
     cov = np.empty(info.shape)
-    run_loop(k.INVERSES, len(cov), workers, np.ascontiguousarray(info), np.isnan(fixed), cov)
+    finish(info, plan, numbers, status, (cov, np.empty((n, p)), np.empty((n, 3), np.int64)), workers)
     return cov
 
 
@@ -161,23 +218,48 @@ def _known_or_least(loglik):
     return np.where(np.isnan(loglik), -math.inf, loglik)
 
 
-def completed(plan, s, share, device, workers, run, plan_of):
-    """Parameters, covariance, numbers, status and limits of series: the fits of the kernel beside those of what is within.
+def completed(plan, s, share, device, workers, run, plan_of, into=None):
+    """`Found` of series: the fits of the kernel beside those of what is within.
 
-    `run` fits series by a plan: parameters, information, numbers and status, from parameters by name if these are given;
-    `plan_of` makes a plan.
+    `run` fits series by a plan: parameters, information, numbers and status, from parameters by name if these are given, into
+    arrays if these are given; `plan_of` makes a plan; `into` are arrays of the result.
     """
     options = share, device, workers
-    params, info, numbers, status = run(plan, *options, s)
+    found = Found.empty(s.count, len(plan.names)) if into is None else into
+    fits = run(plan, *options, s, into=found)
+    for mine, other in zip((found.params, found.numbers, found.status), (fits[0], *fits[2:]), strict=True):
+        if other is not mine:
+            mine[...] = other
+    return ended(plan, s, options, run, plan_of, fits[1], found)
+
+
+def ended(plan, s, options, run, plan_of, info, found):
+    """`Found` of series from the fits of the kernel, their information and what `found` has of them."""
+    status, beside = found.status, {}
+    certain, fine = not plan.by_likelihood and plan.cls._equations.certain, not status.any()  # OK is 0
+    if plan.cls._contains and not (certain and fine):
+        beside, limits = _beside(plan, s, options, run, plan_of, (found.params, info, found.numbers, status), certain)
+    if not fine or beside:
+        lost = status == Status.POLE
+        status[(status == Status.LIMIT) & (limits.which < 0 if beside else True)] = Status.BOUND
+        found.params[lost], found.numbers[lost, k.LOGLIK] = math.nan, math.nan
+    finish(info, plan, found.numbers, status, (found.covariance, found.se, found.counts), options[-1])
+    for inner, mine, rows, (p, i, num, st) in beside.values():
+        cov = _covariances(i[rows], inner.plan, num[rows], st[rows], options[-1])
+        _tell_limit(plan, inner, mine, (p[rows], cov, num[rows]), found, limits)
+    return found._replace(limits=limits) if beside else found
+
+
+def _beside(plan, s, options, run, plan_of, fits, certain):
+    """Leads fits to what is likelier within: of each limit that some end at its `_Inner`, these, and their fits; the `Limits`."""
+    params, info, numbers, status = fits
     cls, n = plan.cls, status.size
     own_ends = set(cls._known) - set(plan.layout)  # between which the distribution is truncated
     cut = tuple(plan.values[-2:]) if plan.is_cut and not own_ends else None
     known = tuple(_known(plan).items())
-    inners = _within(cls, known, plan.intervals, cut, plan_of, plan.by_likelihood) if cls._contains else ()
-    width = max((len(CLASSES[special.family].names) for special in cls._contains), default=0)
-    limits, best = Limits.none((n,), width), np.full(n, -math.inf)
+    inners = _within(cls, known, plan.intervals, cut, plan_of, plan.by_likelihood)
+    limits, best = Limits.none((n,), width_of(cls)), np.full(n, -math.inf)
     loglik, unit = numbers[:, k.LOGLIK], numbers[:, k.TOTAL]  # of the weights
-    certain = not plan.by_likelihood and cls._equations.certain
     of_limit: dict[int, Any] = {}
     fitted = _FITTED[status] & ((status != Status.OK) | (not certain))
     again = None if not inners or (not plan.by_likelihood and cls._equations.searches) else _from_start(plan, plan_of)
@@ -203,20 +285,22 @@ def completed(plan, s, share, device, workers, run, plan_of):
             break
         part = subset(s, use, inner.special.mirrored)
         p, i, num, st = run(inner.plan, *options, part)
-        rest = np.flatnonzero(np.isin(st, (Status.NO_CONVERGENCE, Status.BOUND, Status.LIMIT)))
+        rest = np.flatnonzero(_RISING[st])
         if rest.size and inner.cls._contains:  # its own floors lead it to a maximum
-            new_p, new_c, new_num, new_st, _ = completed(inner.plan, subset(part, rest), *options, run, plan_of)
+            new = completed(inner.plan, subset(part, rest), *options, run, plan_of)
+            new_st = new.status
             for special in inner.cls._contains:
                 if not special.is_limit(CLASSES[special.family].names):
                     on_slope.setdefault(special.family, np.zeros(n, bool))[use[rest[new_st == Status.POLE]]] = True
             there = new_st == Status.OK
             rest = rest[there]
-            for mine, new in zip((p, i, num, st), (new_p, _inverses(new_c, inner.plan), new_num, new_st), strict=True):
-                mine[rest] = new[there]
+            theirs = new.params, _inverses(new.covariance, inner.plan), new.numbers, new_st
+            for mine, other in zip((p, i, num, st), theirs, strict=True):
+                mine[rest] = other[there]
         ll = np.where(st == Status.OK, _known_or_least(num[:, k.LOGLIK]), -math.inf)
         above = ~(loglik[use] >= ll - _ABOVE * unit[use]) & (ll > -math.inf)
         if inner.limit:
-            above |= np.isin(status[use], (Status.NO_CONVERGENCE, Status.BOUND)) & (ll > -math.inf)
+            above |= _OPEN[status[use]] & (ll > -math.inf)
         if above.any():
             by_name, mine = _inner_params(inner, p[above]), on_slope.setdefault(inner.special.family, np.zeros(n, bool))
             for t in _SIZES if inner.limit else (1.0,):
@@ -231,7 +315,7 @@ def completed(plan, s, share, device, workers, run, plan_of):
         place = use[counts]
         to_pole = on_slope.get(inner.special.family, np.zeros(n, bool))[place]
         best[place], limits.which[place] = ll[counts], np.where(to_pole, _TO_POLE - inner.place, inner.place)
-        of_limit[inner.place] = inner, use, p, i, num
+        of_limit[inner.place] = inner, use, (p, i, num, st)
     slack = unit * np.where(status == Status.OK, _CLEAR, _SHORT)
     with np.errstate(invalid="ignore"):  # a pole without a value is one
         at_limit = (limits.which != -1) & ~(loglik > best + slack) & ~((status == Status.POLE) & np.isnan(loglik))
@@ -241,24 +325,13 @@ def completed(plan, s, share, device, workers, run, plan_of):
     status[to_pole] = Status.POLE
     at_limit &= ~to_pole
     limits.which[~at_limit] = -1
-    cov = covariance(info, plan.known, workers)
-    for place in np.unique(limits.which[at_limit]):
-        inner, use, p, i, num = of_limit[int(place)]
+    ends = {}
+    for place in np.unique(limits.which[at_limit]).tolist():
+        inner, use, theirs = of_limit[place]
         mine = np.flatnonzero(limits.which == place)
-        rows = np.searchsorted(use, mine)
-        _tell_limit(
-            plan,
-            inner,
-            mine,
-            (p[rows], covariance(i[rows], inner.plan.known, workers), num[rows]),
-            (params, cov, numbers),
-            limits,
-        )
+        ends[place] = inner, mine, np.searchsorted(use, mine), theirs
         status[mine] = Status.LIMIT
-    status[(status == Status.LIMIT) & (limits.which < 0)] = Status.BOUND
-    for values in (params, cov, loglik):
-        values[status == Status.POLE] = math.nan
-    return params, cov, numbers, status, limits
+    return ends, limits
 
 
 def _inverses(cov, plan):
@@ -273,13 +346,12 @@ def _inverses(cov, plan):
 
 def _tell_limit(plan, inner, mine, found, into, limits):
     """Writes the limit's fit into the arrays of a batch: parameters and covariance of both families."""
-    (p, c, num), (params, cov, numbers) = found, into
+    (p, c, num), params, cov, numbers = found, into.params, into.covariance, into.numbers
     outer, of_inner = plan.names, inner.plan.names
     by_name = _inner_params(inner, p)
     at = inner.special.at(math.inf, by_name)
     for j, name in enumerate(outer):
         params[mine, j] = at.get(name, params[mine, j])
-    cov[mine] = math.nan
     carried = inner.special.carried(inner.cls.names)
     pairs = [
         (outer.index(name), of_inner.index(other), sign)
@@ -289,6 +361,7 @@ def _tell_limit(plan, inner, mine, found, into, limits):
     for a, first, sign in pairs:
         for b, second, other in pairs:
             cov[mine, a, b] = sign * other * c[:, first, second]
+    into.se[mine] = standard_errors(cov[mine])
     numbers[mine, k.LOGLIK], numbers[mine, k.ZEROS] = num[:, k.LOGLIK], num[:, k.ZEROS]
     width = len(inner.cls.names)
     for j, name in enumerate(inner.cls.names):

@@ -39,7 +39,7 @@ class Model:
     place: Place | None = None  # the GPU on which the samples are
     n: int = dataclasses.field(init=False)
     d: int = dataclasses.field(init=False)
-    power: int | None = dataclasses.field(init=False)  # exponent p of (1 - q)^p, None for the other kernels
+    power: Any = dataclasses.field(init=False)  # exponent p of (1 - q)^p, None for the other kernels
     number: int = dataclasses.field(init=False)  # of the kernel in the kernels' code
     whole: bool = dataclasses.field(init=False)  # whether the kernel has no end
 

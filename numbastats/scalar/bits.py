@@ -30,9 +30,11 @@ __all__ = [
     "muladd",
     "pair_at",
     "pairs",
+    "quotient",
     "polynomial",
     "real",
     "reread",
+    "root",
     "row_lanes",
     "row_of",
     "to_bits",
@@ -127,6 +129,67 @@ def _emit_muladd(context, builder, a, b, c):
         name = f"llvm.fma.v{a.type.count}f{bits}"
         return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), (a, b, c))
     return builder.fadd(builder.fmul(a, b), c)
+
+
+@intrinsic
+def quotient(typingctx, a, b):
+    """``a/b`` rounded to nearest, for normal numbers with a normal quotient, and for a = 0.
+
+    On CUDA it has the instructions that the compiler makes of a division, without its test and call for all other numbers, across
+    which nothing is moved.
+    """
+    _floating(a)
+
+    def codegen(context, builder, sig, args):
+        a, b = args
+        if hasattr(context.codegen(), "_tm"):
+            return builder.fdiv(a, b)
+        minus, inverse = _minus(builder, b), _approximate(builder, "rcp", b)
+        if a.type == ir.DoubleType():  # the instruction gives the upper half; above 1/2, where b is next to 2
+            bits = builder.bitcast(inverse, ir.IntType(64))
+            inverse = builder.bitcast(builder.or_(bits, ir.Constant(ir.IntType(64), 1)), a.type)
+        rest = builder.fma(minus, inverse, ir.Constant(a.type, 1.0))
+        if a.type == ir.DoubleType():
+            inverse = builder.fma(inverse, builder.fma(rest, rest, rest), inverse)
+            rest = builder.fma(minus, inverse, ir.Constant(a.type, 1.0))
+        inverse = builder.fma(inverse, rest, inverse)
+        value = builder.fmul(a, inverse)
+        for _ in range(1 if a.type == ir.DoubleType() else 2):
+            value = builder.fma(inverse, builder.fma(minus, value, a), value)
+        return value
+
+    return a(a, a), codegen
+
+
+@intrinsic
+def root(typingctx, x):
+    """The square root rounded to nearest, for normal numbers that are neither next to the smallest nor to the largest."""
+    _floating(x)
+
+    def codegen(context, builder, sig, args):
+        (x,) = args
+        if hasattr(context.codegen(), "_tm"):
+            return builder.call(builder.module.declare_intrinsic("llvm.sqrt", [x.type]), args)
+        inverse, half = _approximate(builder, "rsqrt", x), ir.Constant(x.type, 0.5)
+        if x.type == ir.DoubleType():
+            rest = builder.fma(x, _minus(builder, builder.fmul(inverse, inverse)), ir.Constant(x.type, 1.0))
+            more = builder.fma(rest, ir.Constant(x.type, 0.375), half)
+            inverse = builder.fma(more, builder.fmul(inverse, rest), inverse)
+        value = builder.fmul(x, inverse)
+        return builder.fma(builder.fma(_minus(builder, value), value, x), builder.fmul(inverse, half), value)
+
+    return x(x), codegen
+
+
+def _minus(builder, x):
+    return builder.fsub(ir.Constant(x.type, -0.0), x)
+
+
+def _approximate(builder, name, x):
+    """The reciprocal ("rcp") of a float, or that of its root ("rsqrt"), to 20 bits or more, by an instruction of PTX."""
+    bits, letter = (64, "d") if x.type == ir.DoubleType() else (32, "f")
+    code = f"{name}.approx.ftz.f{bits} $0, $1;"
+    return builder.call(ir.InlineAsm(ir.FunctionType(x.type, [x.type]), code, f"={letter},{letter}"), [x])
 
 
 def _emit_horner(context, builder, x, coefficients):

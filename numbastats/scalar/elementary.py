@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, clip, fma, from_bits, horner, muladd, polynomial, to_bits
+from numbastats.scalar.bits import by_dtype, clip, fma, from_bits, horner, muladd, polynomial, quotient, to_bits
 
 __all__ = [
     "atan",
@@ -358,7 +358,11 @@ def _log_rest64(f, k):
 @device_function
 def _log_core64(f, k):
     """log(1 + f) + k log 2: log(1 + f) = f - s (f - z LOG(z))."""
-    s = f / (2.0 + f)
+    return _log_core_by64(f, k, f / (2.0 + f))
+
+
+@device_function
+def _log_core_by64(f, k, s):
     z = s * s
     return muladd(k, _LN2_HI, f + muladd(-s, muladd(-z, _LOG64(z), f), k * _LN2_LO))
 
@@ -388,7 +392,8 @@ def _log32(x):
 @device_function
 def _log_scaled64(y, shift):
     m, k = _mantissa64(y)
-    return _log_core64(m - 1.0, k + shift)
+    f = m - 1.0
+    return _log_core_by64(f, k + shift, quotient(f, 2.0 + f))
 
 
 @device_function

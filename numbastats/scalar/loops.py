@@ -89,8 +89,13 @@ def map5_cpu(x, a, b, c, d, out):
 
 
 def map5_cuda(x, a, b, c, d, out):
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = _f(at(x, i), at(a, i), at(b, i), at(c, i), at(d, i))
+    half = (out.size + 1) // 2
+    for i in range(cuda.grid(1), half, cuda.gridsize(1)):  # two values at once, which share the registers of the constants
+        j = min(i + half, out.size - 1)
+        one = _f(at(x, i), at(a, i), at(b, i), at(c, i), at(d, i))
+        two = _f(at(x, j), at(a, j), at(b, j), at(c, j), at(d, j))
+        out[i] = one
+        out[j] = two
 
 
 # --- random words: out[i] = tail(*head(bits of item i), ...) ----------------------------------------------------
@@ -133,16 +138,21 @@ def words_cuda(k0, k1, stream, first, a, b, out):
         counter = first // group * COUNTERS + c
         r0, r1, r2, r3 = philox4x32(np.uint32(counter), np.uint32(counter >> 32), np.uint32(0), stream, k0, k1)
         base = c // COUNTERS * group + c % COUNTERS * (_PER // 2)
-        for q in range(_PER):
+        for q in range(_PER // 2):  # two values at once, as in `map5_cuda`
             if _PER == 2:
-                i = base + q * COUNTERS
-                w0, w1 = (r0, r1) if q == 0 else (r2, r3)
+                i, j = base, base + COUNTERS
+                u0, u1, w0, w1 = r0, r1, r2, r3
             else:
-                i = base + q // 2 * (2 * COUNTERS) + q % 2
-                w0 = r1 if q == 0 else r0 if q == 1 else r3 if q == 2 else r2
-                w1 = w0
+                i = base + q * (2 * COUNTERS)
+                j = i + 1
+                u0, w0 = (r1, r0) if q == 0 else (r3, r2)
+                u1, w1 = u0, w0
+            m, n = min(i, out.size - 1), min(j, out.size - 1)
+            one, two = _f(u0, u1, at(a, m), at(b, m)), _f(w0, w1, at(a, n), at(b, n))
             if i < out.size:
-                out[i] = _f(w0, w1, at(a, i), at(b, i))
+                out[i] = one
+            if j < out.size:
+                out[j] = two
 
 
 # --- random items: one vectorised try for all, then item by item where it failed -------------------------------

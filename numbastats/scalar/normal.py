@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, polynomial, real, to_bits
+from numbastats.scalar.bits import by_dtype, fma, from_bits, horner, muladd, polynomial, quotient, real, root, to_bits
 from numbastats.scalar.elementary import expm1, log, log1p, log_scaled, log_scaled_sum64
 
 __all__ = ["erfcinv", "erfinv", "ndtri1", "ndtri_accurate1", "ndtri_log1", "neg_log_2t", "norm_from_exp1", "r_form"]
@@ -89,17 +89,17 @@ neg_log_2t = by_dtype(_v64, _v32)
 
 @device_function
 def _correction64(r):
-    return _N64(r) / _D64(r)
+    return quotient(_N64(r), _D64(r))
 
 
 @device_function
 def _correction32(r):
-    return _N32(r) / _D32(r)
+    return quotient(_N32(r), _D32(r))
 
 
 @device_function
 def _r_form64(v, r):
-    q = v / r
+    q = quotient(v, r)
     # 1/r to 12 %: subtracting bits negates the exponent. It scales the rounding errors of the quotient and of the root, both
     # exact by fma.
     inverse = from_bits(0x7FDE623822FC16E6 - to_bits(r))
@@ -110,7 +110,7 @@ def _r_form64(v, r):
 
 @device_function
 def _r_form32(v, r):
-    q = v / r
+    q = quotient(v, r)
     return muladd(q, _correction32(abs(r)) + np.float32(_C - 1.0), q)
 
 
@@ -185,7 +185,7 @@ def fast_head(u):
     """First pass: (v, r)."""
     T = type(u)
     v = neg_log_2t(tail_of(u))
-    return v, T(math.sqrt(v + T(LN2)))
+    return v, root(v + T(LN2))
 
 
 @device_function

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from numbastats._core.kernel import device_function
-from numbastats.scalar.bits import by_dtype, fma, from_bits, muladd, real, to_bits
+from numbastats.scalar.bits import by_dtype, fma, from_bits, muladd, real, root, to_bits
 from numbastats.scalar.elementary import cospi, exp, expm1, log, log1p, log_scaled, pow, tanh
 from numbastats.scalar.normal import LN2, r_form
 from numbastats.scalar.philox import philox4x32, unit, unit_and_rest31, unit_and_rest32, word_bits
@@ -91,7 +91,7 @@ def neg_log31(word):
 def _root(v):
     """The r of the normal quantile's r-form for v < 700: no far tail, which no word reaches."""
     T = type(v)
-    return T(math.sqrt(v + T(LN2)))
+    return root(v + T(LN2))
 
 
 @device_function

@@ -109,12 +109,24 @@ def test_sweeps_end_in_a_draw_given_the_scales(prior):
     k0, k1, streams, step = _chain_arguments()[1]
     extra = np.array([0.0, 0.1, 3.0])
     given = H, h, extra, np.int64(1), 1.0, False, k0, k1, streams, streams, step, 2
-    b, t, d = _check(k.SWEEPS[prior], given, (B, T, D, *memory))[:3]
+    b, t, d, u = _check(k.SWEEPS[prior], given, (B, T, D, np.zeros((3, 2)), *memory))[:4]
     assert same(t, T) == (prior == "given") and same(d[:, 0], D[:, 0])
     Z = np.empty((3, 6))
     k.DRAWS.serial(k0, k1, streams, np.uint32(step + 1), Z, np.empty((3, 2)))
+    before, last = d, k.SCALES.get(prior)  # the scales were drawn once more
+    words, U = (k0, k1, streams, np.uint32(step + 2)), np.empty((3, 2))
+    k.DRAWS.serial(*words, np.empty((3, 6)), U)
+    assert same(u, U)
+    if last is not None:
+        one = given[:-1] + (1,)
+        again = tuple(map(np.copy, (B, T, D)))
+        k.SWEEPS[prior].serial(0, 3, one, (*again, np.zeros((3, 2)), *map(np.copy, memory)))
+        before = again[2]
+        t1, d1 = again[1].copy(), before.copy()
+        k.SCALES[prior].serial(b, b, np.int64(1), 1.0, False, *words, t1, d1)
+        assert same(t1, t) and same(d1, d)
     for c in range(3):
-        L = _lower(H, d[c] + extra[c] * (np.arange(6) > 0))
+        L = _lower(H, before[c] + extra[c] * (np.arange(6) > 0))
         np.testing.assert_allclose(b[c], np.linalg.solve(L.T, np.linalg.solve(L, h) + Z[c]), rtol=1e-10)
 
 
@@ -180,13 +192,13 @@ def test_factorisations_that_fail_are_told_of():
     """The same bits as LAPACK by SciPy where they do not fail; precisions are clipped as far as is needed."""
     H, h, (B, _, _, T, D), _, _, (factors, room, failed) = _problem()
     options = np.zeros(3), np.int64(0), 1.0, False, *_chain_arguments()[1][:2], *[_chain_arguments()[1][2]] * 2, np.uint32(1), 1
-    k.SWEEPS["given"].serial(0, 3, (H, h, *options), (B, T, D, factors, room, failed))
+    k.SWEEPS["given"].serial(0, 3, (H, h, *options), (B, T, D, np.zeros((3, 2)), factors, room, failed))
     for c in range(3):
         assert same(np.tril(factors[c].T), factor(np.asfortranarray(H), D[c])[0]) and not failed.any()
     near = np.ones((6, 6))
-    k.SWEEPS["given"].serial(0, 3, (near, h, *options), (B, T, np.zeros_like(D), factors, room, failed))
+    k.SWEEPS["given"].serial(0, 3, (near, h, *options), (B, T, np.zeros_like(D), np.zeros((3, 2)), factors, room, failed))
     assert not failed.any() and (room[:, 0] >= 1e-13).all()
-    k.SWEEPS["given"].serial(0, 3, (-H, h, *options), (B, T, D, factors, room, failed))
+    k.SWEEPS["given"].serial(0, 3, (-H, h, *options), (B, T, D, np.zeros((3, 2)), factors, room, failed))
     assert failed.all()
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from numbastats._core.information import carried, in_units, inverse, placed, standard_errors, unit_moves
-from numbastats.distributions.kernels.fits import INVERSES
+from numbastats._core.status import Status
+from numbastats.distributions.kernels.fits import FINISH, MISSING, NUMBERS, PASSES, VALUES
 
 
 def definite(p, count, seed=0):
@@ -19,8 +20,16 @@ def definite(p, count, seed=0):
 
 
 def jitted(info, free):
-    cov = np.empty(info.shape)
-    INVERSES(np.ascontiguousarray(info), np.array(free), cov)
+    n, p = info.shape[:2]
+    cov, se, counts = np.empty(info.shape), np.empty((n, p)), np.empty((n, 3), np.int64)
+    numbers, ended = np.arange(n * NUMBERS, dtype=float).reshape(n, -1), np.zeros(n, np.int64)
+    FINISH.serial(np.ascontiguousarray(info), np.array(free), numbers, ended, cov, se, counts)
+    np.testing.assert_array_equal(se, standard_errors(cov))
+    np.testing.assert_array_equal(counts, numbers[:, [PASSES, VALUES, MISSING]])
+    ended[:] = Status.BOUND
+    others = np.empty(info.shape), np.empty((n, p))
+    FINISH.serial(np.ascontiguousarray(info), np.array(free), numbers, ended, *others, counts)
+    assert all(np.isnan(a).all() for a in others)
     return cov
 
 

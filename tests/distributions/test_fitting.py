@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ import scipy.stats as st
 
 import numbastats as ns
 from numbastats import distributions
-from numbastats._core import launch
+from numbastats._core import kernel, launch
+from numbastats._core.cuda_backend import cuda
+from numbastats._core.errors import ConvergenceWarning
 from numbastats.distributions import fit, fit_many, standardise
 from tests.contract import same
 from tests.distributions.objects import CASES
@@ -810,3 +814,54 @@ def test_fixed_parameters_and_ends_are_one_number():
     for options in (dict(truncated=([1, 2, 3], None)), dict(fixed={"loc": [1.0, 2.0]})):
         with pytest.raises(TypeError, match="one number, the same for all"):
             fit([1.0, 2.0, 4.0], "normal", **options)
+
+
+def test_values_are_read_where_they_are():
+    """Strided and read-only arrays, one series of a batch that climbs again, and counts with weights: as each fit by itself."""
+    rng = np.random.default_rng(8)
+    x = rng.gamma(2.5, size=(6, 80))
+    kept, frozen = x.copy(), x[:, ::2].copy()
+    frozen.flags.writeable = False
+    for array in (x[:, ::2], frozen, np.asfortranarray(frozen)):
+        np.testing.assert_array_equal(
+            distributions.fit_many(array, "gamma").params, distributions.fit_many(kept[:, ::2], "gamma").params
+        )
+    assert distributions.fit(x[0, ::2], "gamma").loglik == distributions.fit(frozen[0], "gamma").loglik
+    x[2, 0] = -1.0
+    x[3] = rng.exponential(size=80)
+    with pytest.warns(ConvergenceWarning, match="1 of 6 fits"):
+        together = distributions.fit_many(x, "gamma")
+    for i, one in enumerate(together):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            alone = distributions.fit(x[i], "gamma")
+        assert (one.status, one.n_values, one.message) == (alone.status, alone.n_values, alone.message)
+        np.testing.assert_array_equal([*one.params.values()], [*alone.params.values()])
+    counts = rng.poisson(4.0, (3, 50)).astype(float)
+    counts[0, :5], counts[1, 7] = np.nan, 1e6  # which is further out than there are values
+    w = rng.integers(0, 4, counts.shape).astype(float)
+    repeated = [np.repeat(c, n.astype(int)) for c, n in zip(counts, w, strict=True)]
+    weighted = distributions.fit_many(counts, "negative_binomial", weights=w)
+    np.testing.assert_allclose(
+        weighted.loglik, distributions.fit_many(repeated, "negative_binomial").loglik, rtol=1e-12
+    )  # observed 2e-16
+    assert weighted.n_missing.tolist() == [5, 0, 0]
+    assert weighted.n_values.tolist() == [int(((n > 0) & ~np.isnan(c)).sum()) for c, n in zip(counts, w, strict=True)]
+
+
+@pytest.mark.skipif(not kernel.SIMULATED, reason="of arrays on a device")
+def test_fits_stay_where_the_values_are():
+    """The arrays of a batch are of the kind of the data; what is made of them is on the host."""
+    rng = np.random.default_rng(9)
+    x = rng.gamma(2.5, size=(3, 20))
+    for family, values in (("gamma", x), ("gamma", np.where(x < x.min() + 1e-9, -1.0, x)), ("gumbel", x)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found, want = (distributions.fit_many(v, family) for v in (cuda.to_device(values), values))
+        assert all(hasattr(a, "copy_to_host") for a in (found.params, found.se, found.loglik, found.status, found["scale"]))
+        np.testing.assert_allclose(found.params.copy_to_host(), want.params, rtol=1e-6)
+        assert found.status.copy_to_host().tolist() == want.status.tolist()
+        assert (found.messages == want.messages).all() and (found.converged == want.converged).all()
+        kept = pickle.loads(pickle.dumps(found))
+        assert isinstance(kept.params, np.ndarray) and repr(kept).count("\n") == repr(want).count("\n")
+        np.testing.assert_allclose(found.summary()["loglik"], want.summary()["loglik"], rtol=1e-9)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import fnmatch
+import functools
 import json
 import os
 import sys
@@ -54,7 +55,11 @@ def _calls():
     yield "mixture.partial_stats", lambda x, device: ns.mixture.partial_stats(x, **MIXED), U
     yield "kde.grid of 600", lambda x, device: ns.kde.grid(x, [(-3, 3, 41), (-3, 3, 41)], device=device), two
     yield "kde.points of 600", lambda x, device: ns.kde.points(x, x[:50], device=device), two
-    yield "bayes.HorseshoeProbit.fit", lambda x, device: ns.bayes.HorseshoeProbit(**probit, device="cuda").fit(*x), rows
+    regression = lambda x, **options: ns.bayes.HorseshoeProbit(**probit | options, device="cuda").fit(*x)  # noqa: E731
+    yield "bayes.HorseshoeProbit.fit", lambda x, device: regression(x), rows
+    for sampler in ("surrogate", "split-hmc", "px-gibbs"):
+        fitted = functools.cache(lambda sampler=sampler: regression(rows, sampler=sampler))
+        yield f"bayes, ten iterations, {sampler}", lambda x, device, fitted=fitted: fitted().continue_(10), rows
     yield "stable.loglik", lambda x, device: ns.stable.loglik(x, 1.7, -0.2), U
     yield "stable.score", lambda x, device: ns.stable.score(x[:50], 1.7, -0.2), U
     yield "stable.fit", lambda x, device: ns.stable.fit(x), rng.standard_cauchy(200)

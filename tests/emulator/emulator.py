@@ -143,11 +143,23 @@ def _converted(texts, layout, triple):
         s = re.sub(r'@"?llvm\.nvvm\.shfl\.sync\.i32"?', "@emu_shuffle", s)
         s = re.sub(r'^declare double @"?llvm\.nvvm\.atomic\.load\.add\.f64\S*?\(.*$', _ADD, s, flags=re.M)
         s = re.sub(r'@"?llvm\.nvvm\.atomic\.load\.add\.f64[\w.]*"?', "@emu_add", s)
+        s = _without_ptx(s)
         s = re.sub(r"= (fmul|fadd|fsub) (?!contract|fast)", r"= \1 contract ", s)  # as NVVM does
         s = re.sub(r"^(declare .* @emu_(?:barrier|syncwarp)\w*\(.*\))", r"\1 convergent noduplicate", s, flags=re.M)
         s = re.sub(r"^!nvvm\.annotations.*$", "", s, flags=re.M).replace("ptx_kernel ", "")
         result.append(s.replace("define available_externally", "define linkonce_odr"))
     return result, shared
+
+
+def _without_ptx(s):
+    """A module with quotients in the place of PTX's approximate reciprocals of numbers and of their roots."""
+    s = re.sub(r'= call (double|float) asm [^"]*"rcp\.approx[^"]*", "[^"]*"\(\1 ([^)]*)\)', r"= fdiv \1 1.0, \2", s)
+    for kind, root in (("double", "llvm.sqrt.f64"), ("float", "llvm.sqrt.f32")):
+        asm = rf'%"?([\w.]+)"? = call {kind} asm [^"]*"rsqrt\.approx[^"]*", "[^"]*"\({kind} ([^)]*)\)'
+        s, used = re.subn(asm, rf'%"root.\1" = call {kind} @{root}({kind} \2)\n%"\1" = fdiv {kind} 1.0, %"root.\1"', s)
+        if used and not re.search(rf'^declare {kind} @"?{root}"?\(', s, re.M):
+            s += f"\ndeclare {kind} @{root}({kind})\n"
+    return s
 
 
 def _three(shape):

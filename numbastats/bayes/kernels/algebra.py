@@ -14,6 +14,7 @@ from numbastats.bayes.kernels.conditionals import PRIORS
 from numbastats.bayes.kernels.lanes import chain_kernel, shared, sides
 from numbastats.scalar.philox import philox4x32
 from numbastats.scalar.samplers import normal_from_words
+from numbastats.scalar.shrinkage import item_of, uniform_pair
 
 __all__ = ["KICK", "LATENT_DRAW", "NORMAL_DRAW", "ROTATION", "SWEEPS", "WEIGHING", "WORK"]
 
@@ -96,14 +97,17 @@ def no_scales(b, c, scale, fixed, k0, k1, streams, step, q, T, d):
 
 @shared
 def sweep(given, out, q):
-    """Draw scales and coefficients in turn."""
+    """Draw scales and coefficients in turn, last the scales once more, and the uniform numbers of the acceptance."""
     H, h, extra, skip, scale, fixed, k0, k1, scale_streams, streams, step, count = given
-    B, T, D, A, W, failed = out
+    B, T, D, U, A, W, failed = out
     b, near, prior, z = B[q], W[q, 0], W[q, 1], W[q, 2]
     lane, lanes = _lane(), _lanes()
-    for part in range(count):
+    for part in range(count + 1):
         word = np.uint32(step + np.uint32(part))
         _draw_scales(b[skip:], b[skip:], scale, fixed, k0, k1, scale_streams, word, q, T, D[q, skip:])
+        if part == count:
+            U[q, 0], U[q, 1] = uniform_pair(k0, k1, item_of(np.int64(0), word), streams[4, q])
+            break
         precisions(D[q], extra[q], skip, prior)
         if not factored(H, prior, A[q], near):
             failed[q] = 1
@@ -260,7 +264,7 @@ def _kernel(name, given, out, function, *parts, **names):
     return chain_kernel(f"bayes.{name}", (types.Tuple(given), types.Tuple(out)), sides(function, *parts, **names))
 
 
-_sweep_types = (_2, _1, _1, _i, _f, _b, _u, _u, _words, _words, _u, _i), (_2, _1, _2, _3, _3, _n)
+_sweep_types = (_2, _1, _1, _i, _f, _b, _u, _u, _words, _words, _u, _i), (_2, _1, _2, _2, _3, _3, _n)
 _NO_PRIOR = {side: {"_body": no_scales} for side in ("cpu_only", "cuda_only")}
 SWEEPS = {
     name: _kernel(

@@ -40,7 +40,7 @@ def step(rows, prior, state, numbers):
     scales.draw(prior, state.scales, state.b, numbers)
     Z, U = numbers.draws()
     factors, room, failed = numbers.memory(state.b.shape[1])
-    new, energy = numbers.place.empty(state.b.shape), numbers.place.empty(numbers.chains)
+    new, energy = numbers.spare("b", state.b.shape), numbers.spare("energy", (numbers.chains,))
     slab = scales.slab_precisions(prior, state.scales, numbers)
     given = metric.H, metric.h, now, slab, np.int64(prior.skip), Z, U, metric.angle
     numbers.algebra(k.ROTATION, given, (new, energy, factors, room, failed))

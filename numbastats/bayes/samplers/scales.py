@@ -155,6 +155,7 @@ class Numbers:
         self._normals, self._uniforms = place.empty((chains, self._size)), place.empty((chains, 2))
         self._gammas, self.failed = place.empty(chains), place.zeros(chains, np.int64)
         self.slab = place.asarray(np.full(chains, 0.0 if self._slab is None else 1.0 / self._slab**2))
+        self._spare = {}
         self.report, self.factors, self.room = place.empty((chains, 4)), None, None
 
     def __getstate__(self):
@@ -173,12 +174,21 @@ class Numbers:
         work = 0.0 if p >= MANY_COLUMNS else factorisations * (0.06 * p**3 + 1000.0)
         self.run(kernel, 0, self.chains, given, out, work=work)
 
-    def copied(self, x):
-        """A copy of an array of the place, or None."""
-        if x is None or not self.place.on_gpu:
-            return x if x is None else x.copy()
-        found = self.place.empty(x.shape, x.dtype)
-        found.copy_to_device(x, stream=self.place.stream)
+    def spare(self, name, shape):
+        """Memory of a proposal, kept for the next one."""
+        if name not in self._spare:
+            self._spare[name] = self.place.empty(shape)
+        return self._spare[name]
+
+    def copied(self, name, x):
+        """A copy, in such memory, of an array of the place; None of None."""
+        if x is None:
+            return None
+        found = self.spare(name, x.shape)
+        if self.place.on_gpu:
+            found.copy_to_device(x, stream=self.place.stream)
+        else:
+            found[...] = x
         return found
 
     def memory(self, p):

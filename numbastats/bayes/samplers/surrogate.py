@@ -25,7 +25,8 @@ def tail_shape(ratios):
 
 def step(rows, prior, state, numbers):
     """Alternate draws of scales and coefficients, first and last the scales: the acceptance needs a reversible chain."""
-    metric, B, found = state.metric, numbers.copied(state.b), scales.Scales(*map(numbers.copied, state.scales))
+    metric, U = state.metric, numbers.spare("U", (numbers.chains, 2))
+    B, found = numbers.copied("b", state.b), scales.Scales(*map(numbers.copied, state.scales._fields, state.scales))
     factors, room, failed = numbers.memory(B.shape[1])
     kernel, at_once = (k.SWEEPS[prior.name], numbers.sweeps) if prior.plain else (k.SWEEPS["given"], 1)
     options = np.int64(prior.skip), prior.tau_scale, prior.tau is not None, *numbers.key, numbers.there[1], numbers.there[0]
@@ -34,9 +35,9 @@ def step(rows, prior, state, numbers):
             scales.draw(prior, found, B, numbers, part, reversible=True)
         slab = scales.slab_precisions(prior, found, numbers)
         given = metric.H, metric.h, slab, *options, numbers.step(part), at_once
-        numbers.algebra(kernel, given, (B, found.log_tau, found.d, factors, room, failed), at_once)
-    scales.draw(prior, found, B, numbers, numbers.sweeps, reversible=True)
-    U = numbers.draws(numbers.sweeps)[1]
+        numbers.algebra(kernel, given, (B, found.log_tau, found.d, U, factors, room, failed), at_once)
+    if not prior.plain:
+        scales.draw(prior, found, B, numbers, numbers.sweeps, reversible=True)
     loglik, gradient = rows.loglik(B)
     new = B, gradient, loglik, found.log_tau, found.d
     numbers.algebra(k.WEIGHING, (metric.H, metric.h, new, U), (proposed(state), room, numbers.report))

@@ -1,8 +1,9 @@
 """``fit``: maximum likelihood for many series, one series per item of the loop.
 
-A series is first packed: missing values and those of weight 0 are dropped in place, zeros are counted apart where they have a
-share of their own. Everything after that runs over contiguous values without gaps, with weights of mean 1: the caller multiplies
-log-likelihood, information and the sum of the weights by their mean.
+The caller's values are read where they are: a series is copied into room for one, of counts each once with its weight (`_taken`).
+There it is packed: missing values and those of weight 0 are dropped, zeros with a share of their own are counted apart.
+Everything after that runs over contiguous values without gaps, with weights of mean 1. `_fitted` multiplies log-likelihood and
+information by their mean, and writes what is returned in its layout; `FINISH` makes covariances of it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from numbastats._core.climb import HELD, HESSIAN, HIGH, LOW, PAR, climber, rows
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.endings import BOUND, CONSTANT, LIMIT, NO_CONVERGENCE, NONE_LEFT, NOT_FINITE, OK, OUTSIDE, POLE, TOO_FEW
 from numbastats._core.information import invert
-from numbastats._core.kernel import Kernel, WithFunctions, array_function, bind, build, host_loop
+from numbastats._core.kernel import Kernel, WithFunctions, array_function, bind, build
 from numbastats.scalar import elementary as el
 from numbastats.scalar import mixture as fam
 from numbastats.scalar import special
+from numbastats.scalar.counts import floor
 
 __all__ = [
+    "CUT",
+    "EXACT",
+    "FINISH",
     "FIT_ASYMMETRIC_LAPLACE",
     "FIT_BETA",
     "FIT_GAMMA",
@@ -33,31 +38,48 @@ __all__ = [
     "FIT_NORMAL",
     "FIT_STUDENT_T",
     "FIT_WEIBULL",
-    "INVERSES",
+    "INTERVALS",
     "LOGLIK",
     "MASS",
+    "MISSING",
     "MOST",
     "NUMBERS",
     "OwnEquations",
     "PASSES",
     "TOTAL",
+    "VALUES",
     "ZEROS",
     "admitted",
     "begin",
     "by_equations",
     "fit_cpu",
+    "fitted",
+    "how_of",
+    "is_started",
     "judged",
     "kernel",
     "mean_square",
     "pack",
     "quartiles",
     "results",
+    "room_of",
+    "sizes",
     "sort",
     "weighted_mean",
 ]
 
-LOGLIK, MASS, ZEROS, PASSES, TOTAL = 0, 1, 2, 3, 4  # columns of `numbers`; sums of the weights of mean 1, and as given
-NUMBERS = 5
+# columns of `numbers`; MASS is the sum of weights of mean 1 and TOTAL that of the weights; in what is returned it is that of the
+# weights, and TOTAL their mean
+LOGLIK, MASS, ZEROS, PASSES, TOTAL, VALUES, MISSING = range(7)
+NUMBERS = 7
+# what a series is: values; lower ends, upper ends and as much room, one after another, rows of negative weight last; or values
+# within a truncation
+EXACT, INTERVALS, CUT = 0, 1, 2
+# the numbers of `how`, before the places of the returned parameters: whether values have weights, zeros a share of their own, and
+# values are intervals, counts or have the other sign, and whether `params` have where climbs begin; the number of values that a
+# series must have, and of numbers that there is room for with each; the number of the kernel's parameters
+_WEIGHTED, _SHARE, _INTERVALS, _COUNTS, _MIRRORED, _STARTED, _LEAST_COUNT, _ROOM, _WIDTH, _COLUMNS = range(10)
+_SAID = "weighted", "share", "intervals", "counts", "mirrored", "started", "least_count"  # the first of them by name
 MOST = 300  # evaluations of a climb
 
 
@@ -80,13 +102,14 @@ _NARROW = 1e-9  # scales in units of the quartile distance; below, the likelihoo
 _ABOVE = 1.0 + 1e-12  # weights that add up to a quantile's share but for rounding count as that
 _CURVED = 1e-8  # least curvature of a maximum for each value
 _CLEAR = 1.25  # degrees of freedom from which on ties make no pole, over those below which they do
+_LARGEST, _ROWS = 5, 13  # number of parameters of a family, and the rows in which their information is inverted
 _FEW = 30  # values whose likelihood may well have several maxima
 _LARGE, _SMALL = 1e150, 1e-150  # data of normal families: beyond, their squares leave the doubles
 
 # sums may be reordered, so that loops over values use vectors
 _FLAGS = ("contract", "reassoc")
 _function = array_function(fastmath=_FLAGS, host=False)
-_series = ROWS = SIZE = None  # bound by build: the fit of a series, and the shape of its work space
+_series = ROWS = SIZE = OWN = None  # bound by build: the fit of a series, and the size of its work space
 # bound by build: where values of a family begin, and its equations or how to call them
 _lower = _equations = _call = _own = None
 _least = 0.0
@@ -726,41 +749,199 @@ def _fit_asymmetric_laplace(family, x, w, weighted, share, least_count, fixed, p
     return OK
 
 
-# --- twins: series i is x[off[i]:off[i + 1]], which is overwritten; w are ones where nothing is weighted
+# --- the loop over series ---------------------------------------------------------------------------------------
+# `spans` are the places at which each series begins and ends among the values; or one pair for all, -1 and their length
 
 
-def fit_cpu(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
-    """Fits series after series."""
-    work = np.empty((ROWS, SIZE))
+@_function
+def _ends(spans, i):
+    """Where series i begins and ends."""
+    if spans[0, 0] < 0:
+        return i * spans[0, 1], (i + 1) * spans[0, 1]
+    return spans[i, 0], spans[i, 1]
+
+
+@_function
+def _once_each(x, w, buckets, least, most):
+    """Puts every value of a series once to the front, in order, with the sum of its weights: how many there are."""
+    n, found = x.size, 0
+    whole = n > 0 and most - least < float(n)
+    for j in range(n):
+        whole = whole and x[j] == floor(x[j])
+    if whole:
+        count = int(most - least) + 1
+        for j in range(count):
+            buckets[j] = 0.0
+        for j in range(n):
+            buckets[int(x[j] - least)] += w[j]
+        for j in range(count):
+            if buckets[j] > 0.0:
+                x[found], w[found] = least + j, buckets[j]
+                found += 1
+        return found
+    sort(x, w, True)
+    for j in range(n):
+        if found > 0 and x[j] == x[found - 1]:
+            w[found - 1] += w[j]
+        else:
+            x[found], w[found] = x[j], w[j]
+            found += 1
+    return found
+
+
+@_function
+def _within(lo, hi, first, last):
+    """An interval from its first to its last count, within the truncation; without one, a value that is no count."""
+    if lo != lo or hi != hi:
+        return lo, hi
+    first = max(first, 0.0)
+    first, last = lo if lo > first else first, floor(hi if hi < last else last)
+    whole = floor(first)
+    first = whole if whole == first else whole + 1.0
+    return (first, last) if first <= last else (first - 0.5, first - 0.5)
+
+
+@_function
+def _taken(x, hi, w, how, fixed, room, numbers):
+    """Copies a series into its room: number of items there; counts the values that have a part, and those that are missing."""
+    intervals, weighted, counted, share = how[_INTERVALS] != 0, how[_WEIGHTED] != 0, how[_COUNTS] != 0, how[_SHARE] != 0
+    length, sign, k = x.size, -1.0 if how[_MIRRORED] != 0 else 1.0, fixed.size
+    values, missing, n, least, most = 0, 0, 0, math.inf, -math.inf
+    for j in range(length):
+        v, m = x[j], w[j]
+        gone = v != v
+        if intervals:
+            u = hi[j]
+            gone = gone or u != u or (abs(v) == math.inf and abs(u) == math.inf)
+            low, high = (v, u) if sign > 0.0 else (-u, -v)
+            if counted:
+                low, high = _within(low, high, fixed[k - 2], fixed[k - 1])
+            room[j], room[length + j] = low, high
+            if weighted:
+                room[3 * length + j] = m
+        elif counted:
+            if not gone:
+                room[n], room[length + n] = sign * v, m
+                least, most = min(least, sign * v), max(most, sign * v)
+                n += 1
+        else:
+            room[j] = sign * v
+            if weighted:
+                room[length + j] = m
+        if gone:
+            missing += 1
+        elif m > 0.0 and not (share and v == 0.0):
+            values += 1
+    numbers[VALUES], numbers[MISSING] = values, missing
+    if counted and not intervals:
+        return _once_each(room[:n], room[length : length + n], room[2 * length : 3 * length], least, most)
+    return length
+
+
+@_function
+def _fitted(family, x, hi, w, how, fixed, room, params, info, numbers, work, own):
+    """Fits one series: status, its parameters, information and numbers as they are returned. `room` is for its copy."""
+    intervals, weighted, started = how[_INTERVALS] != 0, how[_WEIGHTED] != 0, how[_STARTED] != 0
+    width, length, tallied = how[_WIDTH], x.size, how[_COUNTS] != 0 and not intervals
+    given, triangle = own[:width], own[width : width + width * (width + 1) // 2]
+    for i in range(width):
+        given[i] = fixed[i] if started else math.nan
+    for j in range(params.size):
+        if started:
+            given[how[_COLUMNS + j]] = params[j]
+    n = _taken(x, hi, w, how, fixed, room, numbers)
+    if tallied:
+        w = room[length : length + n]
+    elif weighted:
+        w = room[3 * length : 4 * length] if intervals else room[length : 2 * length]
+    y = room[: 3 * length] if intervals else room[:n]
+    share, least = how[_SHARE] != 0, how[_LEAST_COUNT]
+    status = _series(family, y, w, weighted or tallied, share, least, fixed, given, triangle, numbers, work)
+    mass, total = numbers[MASS], numbers[TOTAL]
+    unit = 1.0 if mass == total else total / mass
+    numbers[LOGLIK], numbers[MASS], numbers[TOTAL] = unit * numbers[LOGLIK], total, unit
+    if not weighted:
+        numbers[VALUES] = total
+    for i in range(params.size):
+        a = how[_COLUMNS + i]
+        params[i] = given[a]
+        for j in range(params.size):
+            big, small = max(a, how[_COLUMNS + j]), min(a, how[_COLUMNS + j])
+            info[i, j] = unit * triangle[big * (big + 1) // 2 + small]
+    return status
+
+
+# --- twins -------------------------------------------------------------------------------------------------------
+
+
+def fit_cpu(family, x, hi, w, how, fixed, spans, room, params, info, numbers, status):
+    """Fits series after series, in the room of one; `w` are ones where nothing is weighted, `hi` anything without intervals."""
+    work, own = np.empty((ROWS, SIZE)), np.empty(OWN)
     for i in range(status.size):
-        a, b = off[i], off[i + 1]
-        ws = w[a:b] if weighted else w[: b - a]
-        status[i] = _series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i], work)
+        a, b = _ends(spans, i)
+        ends = hi[a:b] if how[_INTERVALS] != 0 else hi[:0]
+        v = w[a:b] if how[_WEIGHTED] != 0 else w[: b - a]
+        status[i] = _fitted(family, x[a:b], ends, v, how, fixed, room, params[i], info[i], numbers[i], work, own)
 
 
-def fit_cuda(family, x, w, weighted, share, least_count, fixed, off, params, info, numbers, status):
-    work = cuda.local.array((ROWS, SIZE), np.float64)
+def fit_cuda(family, x, hi, w, how, fixed, spans, room, params, info, numbers, status):
+    work, own = cuda.local.array((ROWS, SIZE), np.float64), cuda.local.array(OWN, np.float64)
     for i in range(cuda.grid(1), status.size, cuda.gridsize(1)):
-        a, b = off[i], off[i + 1]
-        ws = w[a:b] if weighted else w[: b - a]
-        status[i] = _series(family, x[a:b], ws, weighted, share, least_count, fixed, params[i], info[i], numbers[i], work)
+        a, b = _ends(spans, i)
+        ends = hi[a:b] if how[_INTERVALS] != 0 else hi[:0]
+        v = w[a:b] if how[_WEIGHTED] != 0 else w[: b - a]
+        mine = room[how[_ROOM] * a : how[_ROOM] * b]
+        status[i] = _fitted(family, x[a:b], ends, v, how, fixed, mine, params[i], info[i], numbers[i], work, own)
 
 
 def _parts(args, count):
-    """The arguments for about `count` shares of the series."""
-    *first, off, params, info, numbers, status = args
-    n = status.size
+    """The arguments for about `count` shares of the series, each with room of its own."""
+    family, x, hi, w, how, fixed, spans, room, params, info, numbers, status = args
+    n, alike, parts = status.size, spans[0, 0] < 0, []
     edges = np.linspace(0, n, min(count, n) + 1).astype(np.int64)
-    return [
-        (*first, off[a : b + 1], params[a:b], info[a:b], numbers[a:b], status[a:b])
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    for a, b in zip(edges[:-1], edges[1:], strict=True):
+        at = slice(a * spans[0, 1], b * spans[0, 1]) if alike else slice(None)
+        values = x[at], hi[at] if how[_INTERVALS] else hi, w[at] if how[_WEIGHTED] else w
+        own = (spans if alike else spans[a:b]), np.empty(room.size)
+        parts.append((family, *values, how, fixed, *own, params[a:b], info[a:b], numbers[a:b], status[a:b]))
+    return parts
+
+
+def how_of(columns, width, **said):
+    """What `how` of the kernels says: numbers by name, and the places of the returned parameters among `width` of the kernel."""
+    how = np.zeros(_COLUMNS + len(columns), np.int64)
+    for name, value in said.items():
+        how[_SAID.index(name)] = value
+    how[_ROOM] = 3 + how[_WEIGHTED] if how[_INTERVALS] else 3 if how[_COUNTS] else 1 + how[_WEIGHTED]
+    how[_WIDTH], how[_COLUMNS:] = width, columns
+    return how
+
+
+def room_of(how, count):
+    """Size of the room for copies of so many values."""
+    return int(how[_ROOM]) * count
+
+
+def is_started(how):
+    """Whether the parameters have where climbs begin."""
+    return bool(how[_STARTED])
+
+
+def sizes(size, more_rows=0):
+    """Of the work space of fits of at most so many parameters; more rows are the family's."""
+    widest = max(size, 3)  # of numbers that say what is fixed there are three at least
+    return {"SIZE": size, "ROWS": rows(size) + more_rows, "OWN": widest * (widest + 3) // 2}
 
 
 def _types_of(T):
     """Types of a fit's arguments."""
-    flag, i, row = types.boolean, types.int64, T[::1]
-    return [(i, row, row, flag, flag, i, row, i[::1], T[:, ::1], T[:, ::1], T[:, ::1], i[::1])]
+    i, row, many = types.int64, T[::1], T[:, ::1]
+    return [(i, row, row, row, i[::1], row, i[:, ::1], row, many, T[:, :, ::1], many, i[::1])]
+
+
+def fitted(series):
+    """`_fitted` by a fit of packed series."""
+    return bind(_fitted, _series=series)
 
 
 def kernel(name, series, size, more_rows=0, late=None, **options):
@@ -768,22 +949,46 @@ def kernel(name, series, size, more_rows=0, late=None, **options):
 
     `late` gives the fit of a series when it is first used; further options are those of `Kernel`.
     """
-    bound = {"SIZE": size, "ROWS": rows(size) + more_rows} | ({} if late else {"_series": series})
+    bound = sizes(size, more_rows) | ({} if late else {"_fitted": fitted(series)})
     options |= dict(dtypes=("float64",), split=_parts, late=late)
     return Kernel(f"distributions.{name}", fit_cpu, fit_cuda, _types_of, **options, **bound)
 
 
-_F3 = types.float64[:, :, ::1]
+@_function
+def _finished(info, free, numbers, status, cov, se, counts, work):
+    """Covariance, standard errors and counts of a fit; NaN where it ended in no maximum inside."""
+    p, inside = free.size, status == OK or status == NO_CONVERGENCE
+    if inside:
+        invert(info, free, cov, work)
+    for i in range(p):
+        for j in range(p):
+            cov[i, j] = cov[i, j] if inside else math.nan
+        se[i] = math.sqrt(cov[i, i]) if cov[i, i] >= 0.0 else math.nan
+    counts[0], counts[1], counts[2] = int(numbers[PASSES]), int(numbers[VALUES]), int(numbers[MISSING])
 
 
-@host_loop("distributions.inverses", (_F3, types.boolean[::1], _F3))
-def INVERSES(info, free, cov):
-    """`invert` for many matrices."""
-    p = free.size
-    for part in prange((cov.shape[0] + 255) // 256):
+def finish_cpu(info, free, numbers, status, cov, se, counts):
+    p, n = free.size, status.size
+    for part in prange((n + 255) // 256):
         first, work = np.int64(part) * 256, np.empty((2 * p + 3, p))
-        for i in range(first, min(first + 256, cov.shape[0])):
-            invert(info[i], free, cov[i], work)
+        for i in range(first, min(first + 256, n)):
+            _finished(info[i], free, numbers[i], status[i], cov[i], se[i], counts[i], work)
+
+
+def finish_cuda(info, free, numbers, status, cov, se, counts):
+    work = cuda.local.array((_ROWS, _LARGEST), np.float64)
+    for i in range(cuda.grid(1), status.size, cuda.gridsize(1)):
+        _finished(info[i], free, numbers[i], status[i], cov[i], se[i], counts[i], work)
+
+
+_F2, _F3 = types.float64[:, ::1], types.float64[:, :, ::1]
+FINISH = Kernel(
+    "distributions.finish",
+    finish_cpu,
+    finish_cuda,
+    lambda T: [(_F3, types.boolean[::1], _F2, types.int64[::1], _F3, _F2, types.int64[:, ::1])],
+    dtypes=("float64",),
+)
 
 
 _F, _ROW = types.float64, types.float64[::1]
@@ -794,7 +999,7 @@ _EQUATIONS = types.int64(_ROW, _ROW, types.boolean, _F, _F, *[_ROW] * 4, types.f
 def _shared():
     """The fit of all families that have such equations, on the CPU."""
     calls = dict(_lower=_lower_there, _equations=bind(_equations_there, _call=numba_internals.caller(_EQUATIONS)))
-    return build(fit_cpu, "serial", _series=bind(_fit_series, **calls), SIZE=3, ROWS=rows(3))
+    return build(fit_cpu, "serial", _fitted=fitted(bind(_fit_series, **calls)), **sizes(3))
 
 
 def by_equations(name, equations, least=0.0):
@@ -802,7 +1007,7 @@ def by_equations(name, equations, least=0.0):
 
     def on_gpu():
         calls = dict(_lower=bind(_lower_here, _least=least), _equations=bind(_equations_here, _own=equations))
-        return {"_series": bind(_fit_series, **calls)}
+        return {"_fitted": fitted(bind(_fit_series, **calls))}
 
     def on_cpu():
         made = own.with_cache(equations.py_func, "serial", fastmath=_FLAGS)

@@ -38,27 +38,27 @@ from numbastats._core.climb import HIGH, LOW, PAR, climber, copy, rows
 from numbastats._core.endings import BOUND, CONSTANT, NO_CONVERGENCE, OK, OUTSIDE, POLE
 from numbastats._core.kernel import WithFunctions, array_function, bind, build, device_function
 from numbastats.distributions.kernels.fits import (
+    INTERVALS,
     LOGLIK,
     MASS,
     PASSES,
     ZEROS,
     begin,
     fit_cpu,
+    fitted,
     judged,
     kernel,
     mean_square,
     pack,
     quartiles,
+    sizes,
     weighted_mean,
 )
 from numbastats.distributions.kernels.points import half_line, unit_interval
 from numbastats.scalar.elementary import exp
 
-__all__ = ["ALWAYS", "CUT", "EXACT", "INTERVALS", "MAXIMUM", "WHERE_FIXED", "Likelihood", "settled_at_least"]
+__all__ = ["ALWAYS", "MAXIMUM", "WHERE_FIXED", "Likelihood", "settled_at_least"]
 
-# what a series is: values; lower ends, upper ends and as much room, one after another, rows of negative weight last; or values
-# within a truncation
-EXACT, INTERVALS, CUT = 0, 1, 2
 _STEP, _CENTRAL, _BY_SHAPE = 1e-7, 3e-5, 1e-3  # of differences, in units of the coordinates
 _CURVED, _PRECISELY = 1e-6, 1e-8  # least curvature of a maximum for each value, by one-sided and central differences
 _NARROW = 3e-5  # intervals in units of the spread that are a density times their length, to its square; tails lose digits there
@@ -791,7 +791,7 @@ def _shared():
         _settled_of=bind(_settled_there, _call_settled=settles),
     )
     series = bind(_with_facts, _fit_series=_fit_by(size, **calls))
-    return build(fit_cpu, "serial", _series=series, SIZE=size, ROWS=rows(size) + _MORE_ROWS)
+    return build(fit_cpu, "serial", _fitted=fitted(series), **sizes(size, _MORE_ROWS))
 
 
 _F, _ROW, _PAIR = types.float64, types.float64[::1], types.UniTuple(types.float64, 2)
@@ -905,4 +905,4 @@ class Likelihood:
             _start_of=bind(_start_here, _start=own[1]),
             _settled_of=bind(_settled_here, _settled=own[2]),
         )
-        return {"_series": bind(_with_rules, _rules=self._rules, _fit_series=_fit_by(self._rules.shapes + 2, **calls))}
+        return {"_fitted": fitted(bind(_with_rules, _rules=self._rules, _fit_series=_fit_by(self._rules.shapes + 2, **calls)))}

@@ -321,10 +321,9 @@ def of_quantile(p, parameters, c):
 
 
 @device_function
-def of_score(x, loc, scale, a, b):
+def of_score(x, loc, scale, c):
     """Derivatives of the log density by two shapes, location and scale; NaN where the density is 0."""
     z = (x - loc) / scale
-    c = _constants((a, b))
     s, known = _score(z, c), 1.0 if _standard(z, c) > -math.inf else math.nan
     return known * _first(s), known * _second(s), -known * s[0] / scale, -known * (1.0 + z * s[0]) / scale
 
@@ -419,14 +418,29 @@ def many4_cuda(x, loc, scale, a, b, out):
 
 def score_cpu(x, loc, scale, a, b, by_a, by_b, by_loc, by_scale):
     for k in prange((x.size + CHUNK - 1) // CHUNK):
-        first = np.int64(k) * CHUNK
+        first, c = np.int64(k) * CHUNK, _constants((a, b))
         for i in range(first, min(first + CHUNK, x.size)):
-            by_a[i], by_b[i], by_loc[i], by_scale[i] = _value(x[i], at(loc, i), at(scale, i), at(a, i), at(b, i))
+            by_a[i], by_b[i], by_loc[i], by_scale[i] = _value(x[i], loc, scale, c)
 
 
 def score_cuda(x, loc, scale, a, b, by_a, by_b, by_loc, by_scale):
+    c = _constants((a, b))
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        by_a[i], by_b[i], by_loc[i], by_scale[i] = _value(x[i], at(loc, i), at(scale, i), at(a, i), at(b, i))
+        by_a[i], by_b[i], by_loc[i], by_scale[i] = _value(x[i], loc, scale, c)
+
+
+def scores_cpu(x, loc, scale, a, b, by_a, by_b, by_loc, by_scale):
+    for k in prange((x.size + CHUNK - 1) // CHUNK):
+        first = np.int64(k) * CHUNK
+        for i in range(first, min(first + CHUNK, x.size)):
+            c = _constants((at(a, i), at(b, i)))
+            by_a[i], by_b[i], by_loc[i], by_scale[i] = _value(x[i], at(loc, i), at(scale, i), c)
+
+
+def scores_cuda(x, loc, scale, a, b, by_a, by_b, by_loc, by_scale):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        c = _constants((at(a, i), at(b, i)))
+        by_a[i], by_b[i], by_loc[i], by_scale[i] = _value(x[i], at(loc, i), at(scale, i), c)
 
 
 MANY = {2: (many2_cpu, many2_cuda), 3: (many3_cpu, many3_cuda), 4: (many4_cpu, many4_cuda)}
@@ -434,7 +448,7 @@ _F = types.float64
 
 
 class Points:
-    """The kernels of a family: `one` and `many` by the function's name, and `score` by all parameters.
+    """The kernels of a family: `one` and `many` by the function's name; `score` and `scores` by all parameters.
 
     Functions, their forms and the logarithm of the density are class attributes: those of counts are others.
 
@@ -465,14 +479,15 @@ class Points:
         self.many = self._kernels(name, "_of_arrays", lambda T: [(_F[::1], *[_F[::1]] * count, _F[::1])], *MANY[count])
         self._shapes = shapes
         if scored:
-            self.score = Kernel(
-                *(f"distributions.{name}_score", score_cpu, score_cuda),
-                lambda T: [(_F[::1], *[kind] * 4, *[_F[::1]] * 4) for kind in (_F, _F[::1])],
-                dtypes=("float64",),
-                late=self._of_score,
-                registered=self.registered,
-            )
-            self.own(self.score)
+            self.score = self._score(f"{name}_score", score_cpu, score_cuda, _F)
+            self.scores = self._score(f"{name}_score_of_arrays", scores_cpu, scores_cuda, _F[::1])
+
+    def _score(self, name, cpu, cuda, kind):
+        """A kernel of the score, for parameters of one kind: numbers, whose constants are computed once, or arrays."""
+        signatures, options = lambda T: [(_F[::1], *[kind] * 4, *[_F[::1]] * 4)], dict(registered=self.registered)
+        made = Kernel(f"distributions.{name}", cpu, cuda, signatures, dtypes=("float64",), late=self._of_score, **options)
+        self.own(made)
+        return made
 
     def own(self, kernel):
         """Make a kernel one of the family's."""
@@ -520,7 +535,8 @@ class Points:
 
     def _of_score(self):
         """Scalars of the loop of the score."""
-        return {"_value": bind(of_score, _standard=self.log_density(), **self.with_shapes())}
+        names = self.with_shapes()
+        return {"_value": bind(of_score, _standard=self.log_density(), **names), "_constants": names["_constants"]}
 
     def _bound(self, name, plain):
         """Scalars of the loops of a function."""

@@ -21,6 +21,7 @@ __all__ = [
     "count_keys_loop",
     "count_loop",
     "first_places",
+    "kept_in",
     "line_loop",
     "moments_loop",
     "moments_of_cells_loop",

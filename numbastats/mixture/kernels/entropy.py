@@ -74,7 +74,8 @@ def entropy_cpu(sets, info, family, shape, par, out):
 
 
 def entropy_cuda(sets, info, family, shape, par, out):
-    P, room = cuda.shared.array((NUMBERS, MAX_CUDA_K), np.float64), cuda.shared.array(LANES, np.float64)
+    P = cuda.shared.array((NUMBERS, MAX_CUDA_K), np.float64)
+    room = cuda.shared.array(LANES, np.float64)  # the simulator tells arrays apart by their lines
     z, lane = cuda.local.array(MAX_CUDA_K, np.float64), cuda.threadIdx.x
     for d in range(cuda.blockIdx.x, out.size, cuda.gridDim.x):
         a, b = sets.off[d], sets.off[d + 1]

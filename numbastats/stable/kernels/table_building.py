@@ -23,7 +23,21 @@ from numbastats.scalar.search import lower_bound
 from numbastats.stable.kernels.points import TERMS, add_terms, ray, twisted
 from numbastats.stable.kernels.tables import BEND, COEFFICIENTS, COLUMNS, START
 
-__all__ = ["COEFFICIENTS", "COLUMNS", "DEGREE", "MARCH", "MARCHES", "MOST", "MOST_CELLS", "PLACES", "PROGRESS", "maker"]
+__all__ = [
+    "COEFFICIENTS",
+    "COLUMNS",
+    "DEGREE",
+    "MARCH",
+    "MARCHES",
+    "MOST",
+    "MOST_CELLS",
+    "PLACES",
+    "PROGRESS",
+    "by_nodes",
+    "heavy_nodes",
+    "make_table",
+    "maker",
+]
 
 _shared = array_function(host=False)
 _making = array_function(host=False, allocates=True)
