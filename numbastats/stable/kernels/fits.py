@@ -55,6 +55,7 @@ MOST_VALUES = 4000  # up to here a maximum by shared tables is that of the likel
 CLOSE = 1e-2  # the most that their log-likelihoods may differ, in which the scores differ little
 FEW = 20  # values, of which the message tells
 REGULAR = 0.99  # of |beta|: beyond, the information about it tends to infinity
+LIKELY = 0.87, 1.97, 0.9  # alpha between, and |beta| below, at the start of a climb that will probably be regular
 ENOUGH = 400  # values that pay for a table of their own
 _IDLE = 2**40  # the place of a thread beyond the team, for which every loop is over
 _LANES_AND_1, _COLUMNS = LANES + 1, 2 * PANELS * TERMS
@@ -119,7 +120,10 @@ def standardised(team, y, found):
 
 @_shared
 def begun(team, y, wanted, ends, found, p, work):
-    """Write the start, standardised: the one that is given, or the estimate by the characteristic function."""
+    """Write the start, standardised: the one that is given, or the estimate by the characteristic function.
+
+    Returns whether that is no sign of a likelihood that is not regular, which would be climbed here in vain.
+    """
     centre, unit, given = found[CENTRE], found[UNIT], wanted[START, 0] == wanted[START, 0]
     if given:
         copy(wanted[START], p)
@@ -128,6 +132,7 @@ def begun(team, y, wanted, ends, found, p, work):
         p[0], p[1] = wanted[KNOWN, 0], wanted[KNOWN, 1]
         from_characteristic_function(team, y, y[:0], p, work)
         p[3] = max(p[3], LEAST_SCALE)
+    likely = given or (p[0] > LIKELY[0] and p[0] < LIKELY[1] and abs(p[1]) < LIKELY[2])
     for i in range(4):
         known = wanted[KNOWN, i]
         if known == known:
@@ -136,6 +141,7 @@ def begun(team, y, wanted, ends, found, p, work):
         p[0], p[1] = min(p[0], 1.9), min(max(p[1], -0.9), 0.9)
     for i in range(2):
         p[i] = min(max(p[i], ends[i, 0]), ends[i, 1])
+    return likely
 
 
 @_shared
@@ -240,7 +246,8 @@ def search(team, y, wanted, ends, free, s1, pool, found, inside, memory):
     if n == 0:
         return
     y, p, begin, state = y[:n], found[P : P + 4], found[BEGIN : BEGIN + 4], found[:8]
-    begun(team, y, wanted, ends, found, p, memory.sums)
+    if not begun(team, y, wanted, ends, found, p, memory.sums):
+        return
     for i in range(4):
         inside[i] = False
     for k in range(free.size):
