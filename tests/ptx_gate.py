@@ -61,6 +61,7 @@ SPILL_BUDGET = {
 FRAMES = {
     "bayes.scales_regularised": "the reduction of an angle, of the compiler's library",
     "bayes.rotation": "the reduction of an angle, of the compiler's library",
+    "distributions.finish": "covariances of up to five parameters, of a thread for each series",
     "distributions.*fit*": "derivatives and matrices of up to six parameters, of a thread for each series",
     "distributions.skew_t_score*": "what is spilled",
     "kde.*_other": "two buffers of 64 pairs",

@@ -295,7 +295,7 @@ for seconds, most in ((1e-4, 72), (0.05, 37), (1.0, 4), (5.0, 2)):
 # float64 sums of what was computed in float32 have a bound of their own
 gpu.BOUNDS["demo.fit"] = gpu.Bound(fits=True)  # of 64 fits one may end elsewhere; parameters count where there is curvature
 for wrong, at, good in ((0, 1e-5, True), (1, 1e-5, True), (2, 1e-5, False), (0, 1.0, False)):
-    other, fit = gpu.Report(), lambda: [np.ones((64, 2)), np.ones((64, 3)), np.ones((64, 5)), np.zeros(64, int)]
+    other, fit = gpu.Report(), lambda: [np.ones((64, 2)), np.ones((64, 2, 2)), np.ones((64, 5)), np.zeros(64, int)]
     got, want = fit(), fit()
     got[0] += at
     got[3][:wrong] = 1
