@@ -844,7 +844,7 @@ def series_of(data, axis, weights, least, by=None, dim=None, name="data", family
         raise ValueError(f"{name} is a number; pass an array whose `axis` runs along the values of a series")
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis={axis} is not an axis of {name} of shape {x.shape}")
-    length = x.shape[axis]
+    length = tuple(x.shape)[axis]
     if 0 < length < least and max(x.shape) >= least:
         better = int(np.argmax(x.shape))
         raise ValueError(
