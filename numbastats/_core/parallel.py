@@ -202,7 +202,10 @@ def in_threads(call, parts, threads):
         work()
         return
     with ThreadPoolExecutor(helpers) as pool:
-        others = [pool.submit(work) for _ in range(helpers)]
+        others = []
+        with contextlib.suppress(RuntimeError):  # an interpreter that is about to end starts no thread: the caller works alone
+            for _ in range(helpers):
+                others.append(pool.submit(work))
         work()
         for other in others:
             other.result()  # an exception of a thread is raised here

@@ -176,3 +176,29 @@ def test_no_part_begins_after_one_has_failed(threads, error):
     with pytest.raises(error):
         in_threads(call, [(part,) for part in range(100)], threads)
     assert set(range(3)) <= set(done) <= set(range(8))
+
+
+def test_where_no_thread_can_be_started_any_more(tmp_path):
+    """At the interpreter's end, and in threads that outlive the main one: quantiles raised RuntimeError there."""
+    script = tmp_path / "late.py"
+    script.write_text(
+        """
+import atexit, threading
+from numbastats._core.parallel import in_threads
+
+def late():
+    done = []
+    in_threads(done.append, [(part,) for part in range(9)], 2)
+    print(done == list(range(9)))
+
+def after_main():
+    threading.main_thread().join()
+    late()
+
+atexit.register(late)
+threading.Thread(target=after_main).start()
+"""
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=600, env=env)
+    assert done.stdout.split() == ["True", "True"], done.stderr
