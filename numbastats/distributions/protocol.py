@@ -594,7 +594,7 @@ class Distribution:
         values = (as_double(x, stream), self.loc, self.scale, *shapes, 0.0, 0.0)[:5]
         where = dict(device=device, workers=workers, stream=stream)
         names = ("x", "loc", "scale", "the first shape", "the second shape")
-        kernel = self._kernels.score if all(np.size(v) == 1 for v in values[1:]) else self._kernels.scores
+        kernel = self._kernels.score if math.prod(self.batch_shape) == 1 else self._kernels.scores
         found = elementwise(kernel, names, values, outputs=4, cost=60.0, dtype=FLOAT64, **where)
         return *found[: len(shapes)], found[2], found[3]
 
