@@ -47,9 +47,11 @@ def test_triangular_at_a_sample(device):
 
 
 def test_kernels_registered():
-    from numbastats._core.kernel import REGISTRY
+    from numbastats._core.kernel import REGISTRY, Kernel
+    from numbastats.kde.kernels import resident
 
     names = {n for n in REGISTRY if n.startswith("kde.")}
     tables = (K.ROWS, K.ACCUMULATE, K.FINISH, K.POINTS, K.EXHAUSTIVE)
     kernels = [k for table in tables for k in table.values()] + [K.DIRECT, K.DIRECT_ATOMIC, K.CELLS_SCATTER, K.CELLS_FINISH]
+    kernels += [k for k in vars(resident).values() if isinstance(k, Kernel)]
     assert names == {k.name for k in kernels}

@@ -330,7 +330,7 @@ def _choose(d, info, rules, terms, usable, slots, seen, choice, fit, D, order, P
     slack, second = 1e-6 * max(1.0, 1e-6 * abs(top)), -math.inf
     for t in range(T):
         objective, status = seen[d, t, 0], seen[d, t, 1]
-        if status >= 0.0:
+        if start[d, t] >= 0:
             now.hits += cover[d, t] if objective >= top - slack else 0
             if status == OK and objective < top - slack:
                 second = max(second, objective)
