@@ -96,8 +96,8 @@ ABOVE = {  # launches, allocations, bytes up and down, waits, as they are today,
     "distributions.fit_many student_t, host": (3, 33, 4304, 1152, 12),
     "distributions.fit_many negative_binomial, there": (3, 40, 1872, 816, 12),
     "distributions.fit_many negative_binomial, host": (3, 33, 4392, 816, 12),
-    "distributions.fit_many nig, there": (9, 72, 11376, 3888, 37),
-    "distributions.fit_many nig, host": (9, 72, 11376, 2928, 36),
+    "distributions.fit_many nig, there": (9, 100, 5248, 3392, 36),
+    "distributions.fit_many nig, host": (9, 99, 13144, 3392, 36),
     "Gamma(2.5).score, there": (1, 4, 0, 0, 0),  # x, and the score of each parameter
     "Gamma(2.5).score, host": (1, 5, 528, 2112, 4),
     "kde.grid, 2-D, there": (12, 22, 1144, 1248, 6),  # the result, 744 bytes of moments and bounds down, 640 of units up
@@ -120,6 +120,8 @@ ABOVE = {  # launches, allocations, bytes up and down, waits, as they are today,
     "stable.loglik, there": (2, 2, 0, 512, 1),  # sums of a few hundred values
     "stable.score, there": (0, 1, 1600, 400, 1),  # on the host
     "stable.fit, there": (0, 0, 0, 1600, 1),
+    "stable.fit_many, there": (2, 9, 8520, 8720, 3),  # the values by way of the host, and the arrays of the fits
+    "stable.fit_many, host": (2, 9, 8520, 720, 2),
 }
 
 
