@@ -93,10 +93,8 @@ class Inputs:
     __slots__ = ("call", "dtype", "kind", "kinds", "names", "shape", "size", "values")
 
     def __init__(self, names, values, call, kinds=None, first=False):
-        self.names, self.kinds = (
-            names,
-            [NUMPY if isinstance(v, PLAIN) else kind_of(v) for v in values] if kinds is None else kinds,
-        )
+        self.names = names
+        self.kinds = kinds or [NUMPY if isinstance(v, PLAIN) else kind_of(v) for v in values]
         self.kind = None
         for k in self.kinds:  # a third of the time of next()
             if k.on_device:

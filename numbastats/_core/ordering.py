@@ -1,6 +1,6 @@
-"""Running sums and the order of keys, on a place: the same integers on every device.
+"""Running sums and the order of keys on a GPU: the integers that NumPy gives on the host.
 
-On the host these are NumPy's; on a GPU they are kernels of our own, whose CPU twins stand for them in tests alone.
+The CPU twins of the kernels stand for them in tests alone.
 """
 
 from __future__ import annotations
@@ -99,8 +99,6 @@ FIRST = _kernel("first_of_keys", _first, _line, _line)
 
 def running_sums(place, x):
     """Cumulative sums of a flat array of int64."""
-    if not place.on_gpu:
-        return np.cumsum(x)
     out, pieces = place.empty(x.size, np.int64), -(-x.size // PIECE)
     ends = out[:0]
     if pieces > 1:
@@ -128,10 +126,6 @@ def order_of(place, key, size):
     starts : (size + 1,) int64
         First place of each key in the order; the last is that of the negative ones.
     """
-    if not place.on_gpu:
-        key = np.where(key < 0, size, key)
-        counts = np.bincount(key, minlength=size + 1)
-        return np.argsort(key, kind="stable"), np.cumsum(counts) - counts
     n, most = key.size, np.int64(size)
     chunks, order = max(1, min(CHUNKS, -(-n // PIECE))), place.empty(n, np.int64)
     for shift in range(0, max(1, int(size).bit_length()), BITS):

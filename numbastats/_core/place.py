@@ -1,8 +1,8 @@
 """A place: where the arrays of a call live, on the host or on a GPU, and how kernels start there.
 
-A room's engine makes a `Place` from what the call says, brings its inputs there, runs kernels on them one after the other, and
-gives the results back in the kind that came. The same lines serve both devices; only what is small and known on the host, such
-as a record of settings, may be handed to `run` as an array of NumPy.
+A room's engine makes a `Place` from what the call says, brings its inputs there and runs kernels on them one after the other. The
+same lines serve both devices; only what is small and known on the host, such as a record of settings, may be handed to `run` as
+an array of NumPy. `begin` and `end` order the work among the streams of the caller's libraries.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import numpy as np
 
 from numbastats._core import device as gpu
 from numbastats._core.broadcast import as_host
-from numbastats._core.kinds import NUMPY, check_current, in_kind_of, kind_of
+from numbastats._core.kinds import NUMPY, check_current, kind_of
 from numbastats._core.launch import launch
 
 __all__ = ["Place"]
 
 
 class Place(gpu.Device):
-    """The host or a GPU during one call; as a context it orders the call's work among the streams of the caller's libraries.
+    """The host or a GPU during one call.
 
     Parameters
     ----------
@@ -36,13 +36,6 @@ class Place(gpu.Device):
         super().__init__(kinds if device == "cuda" else (), stream if device == "cuda" else None)
         self.device, self.workers, self.on_gpu = device, workers, device == "cuda"
 
-    def __enter__(self):
-        self.begin()
-        return self
-
-    def __exit__(self, *error):
-        self.end()
-
     def empty(self, shape, dtype=np.float64):
         """An array whose values are not set."""
         return gpu.empty(shape, dtype, self.stream) if self.on_gpu else np.empty(shape, dtype)
@@ -52,10 +45,7 @@ class Place(gpu.Device):
         return gpu.zeros(shape, dtype, self.stream) if self.on_gpu else np.zeros(shape, dtype)
 
     def asarray(self, x, name="the values", dtype=None):
-        """An array of any kind, contiguous here: itself where it is, else a copy. Of a tuple each array; numbers stay."""
-        if isinstance(x, tuple):
-            parts = [self.asarray(part, name, dtype) for part in x]
-            return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+        """An array of any kind, contiguous here: itself where it is, else a copy. Numbers stay."""
         kind = kind_of(x)
         if kind is NUMPY and np.ndim(x) == 0:
             return x
@@ -71,18 +61,6 @@ class Place(gpu.Device):
     def host(self, x):
         """An array from here as one of NumPy; from a GPU a copy, for which the host waits."""
         return gpu.download(x, self.stream) if self.on_gpu else x
-
-    def give(self, x, like):
-        """An array from here as the kind that `like` is; from one GPU array to another nothing travels to the host."""
-        kind = kind_of(like)
-        if not (self.on_gpu and kind.on_device):
-            return in_kind_of(self.host(x), like)
-        if isinstance(like, type(x)):
-            return x
-        result = kind.empty(like, x.shape, x.dtype)
-        self.begin()  # its library may have used that memory just now
-        kind.flat_output(result).copy_to_device(x.ravel(), stream=self.stream)
-        return result
 
     def run(self, kernel, n, *args, cost=1.0, threads=256):
         """Start a kernel over n items on arrays that are here; of NumPy's arrays a GPU gets copies, which are not read back.

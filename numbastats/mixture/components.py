@@ -22,7 +22,9 @@ from numbastats.mixture.arguments import ADMISSIBLE, CHAIN, SHORT, fit_options, 
 from numbastats.mixture.constraints import design_of, names_weights
 from numbastats.mixture.families import names_each
 from numbastats.mixture.results import ComponentsFit, limits_in_words, selection_of
-from numbastats.mixture.selection import NARROW, beyond_chance, passed_over
+from numbastats.mixture.selection import NARROW, passed_over
+from numbastats.scalar.components import beyond_chance
+from numbastats.scalar.transforms import on_arrays
 
 FEWEST = 1e-8  # eigenvalue of a certificate, in units of the complete data's information
 _FLAT = 1e-14  # information of one value, below which the likelihood does not depend on a parameter
@@ -867,6 +869,9 @@ def _rank(one):
     return (3 if one.keeps else 2) if one.certified else 1, one.loglik
 
 
+_beyond_chance = on_arrays(beyond_chance)
+
+
 def _admissible(model, state, o):
     """Whether no component is too narrow or too small, as of the families with passes of their own."""
     shares = model.expectation(state)[0]
@@ -880,7 +885,7 @@ def _admissible(model, state, o):
         return not narrow.any()
     nearest = np.abs(model.x[:, None] - means[narrow]).argmin(axis=0)
     r = shares[0, narrow, nearest]
-    return bool(beyond_chance(r, masses[narrow], sd[narrow], whole).all())
+    return all(_beyond_chance(*of_one, whole) for of_one in zip(r, masses[narrow], sd[narrow], strict=True))
 
 
 def _result(model, climbs, one, o, head, short):

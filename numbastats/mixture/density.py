@@ -16,6 +16,8 @@ from numbastats.mixture.families import CODES, count_base, poisson_base
 from numbastats.mixture.kernels.latent import FORMULAS
 from numbastats.mixture.kernels.scores import Support
 from numbastats.scalar import mixture as fam
+from numbastats.scalar.components import logit_size
+from numbastats.scalar.transforms import on_arrays
 
 _NOTHING = np.empty(0)
 
@@ -174,6 +176,9 @@ def resident(x, family, par, logs, options):
     return elementwise(lambda dtype: kernels.DENSITY, ("x",), (x,), extras=extras, cost=5.0 * P.shape[1], **options)
 
 
+_logit_size = on_arrays(logit_size)
+
+
 def far_apart(family, par):
     """Whether the components lie so far apart that logits about the mean of the mixture lose more than 1e-12."""
     if par.shape[1] == 1 or family.latent:
@@ -181,7 +186,8 @@ def far_apart(family, par):
     w, m, v = par[:, par[0] > 0]
     c = w @ m
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        return not np.maximum(family.logit_size(m, v, c), family.logit_size(c, v, m)).max() < 1e3  # at c and at their own means
+        facts = family.code, family.base, family.shape
+        return not np.maximum(_logit_size(*facts, m, v, c), _logit_size(*facts, c, v, m)).max() < 1e3  # at c, at their own means
 
 
 def _latent_scores(x, family, par, wanted, device, workers, stats):

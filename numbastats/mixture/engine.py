@@ -26,9 +26,11 @@ from numbastats.mixture.kernels import records as c
 from numbastats.mixture.kernels.passes import CHUNK, CUDA_CHUNK, LANES
 from numbastats.mixture.kernels.records import CHOICE, STATE, STATISTICS, Series, Slots, Work
 from numbastats.mixture.kernels.starts import GIVEN, QUANTILE_CUTS, Key, Wanted
-from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, merged, passed_over, result_of, sd_of
+from numbastats.mixture.selection import COUNTS, NARROW, NUMBERS, Result, merged, passed_over, result_of
 from numbastats.mixture.units import in_units, loglik_constant, prior_units, scaled_starts, unusable
 from numbastats.scalar import mixture as fam
+from numbastats.scalar.components import deviation
+from numbastats.scalar.transforms import on_arrays
 
 IN_FLIGHT = 1 << 20  # observations that a thread prepares at a time, 64 bytes each; with more, fresh memory costs a third again
 CHUNK_COST = 60_000  # least cost of a thread's chunk: some 5 ms, of which the Python around the kernels is 1 ms
@@ -333,6 +335,9 @@ def raise_to(floor, p, r, before, starts, options):
     r.short[low] = r.status[low] != Status.OK
 
 
+_deviation = on_arrays(deviation)
+
+
 def divided(par, family):
     """Mixtures (M, rows, K) with each component in turn as two: in equal halves, in places apart, and of unlike widths."""
     M, rows, K = par.shape
@@ -340,7 +345,8 @@ def divided(par, family):
     out[..., :-1], out[..., -1] = par[:, None, None], par[:, None].transpose(0, 1, 3, 2)
     own, new = (np.arange(K), np.arange(K)), (np.arange(K), np.full(K, K))
     parts = out.transpose(2, 4, 0, 1, 3)  # a view: by component divided, component of the mixture
-    sd = sd_of(par, family).T[:, :, None]
+    with np.errstate(invalid="ignore", over="ignore"):
+        sd = _deviation(family.code, family.base, family.shape, par[:, 1], par[:, 2]).T[:, :, None]
     for at, sign in ((own, -1.0), (new, 1.0)):
         part = parts[at]
         part[..., 0] *= 0.5

@@ -225,23 +225,6 @@ class Family:
         """Whether many quantiles come from a table; next to a finite end of the support that has no digits to spare."""
         return self.name in _COMPONENTS and self.minimum <= 0.0
 
-    def logit_size(self, m, v, c):
-        """Size of the terms A and B t1 + C t2 about the centre c, whose difference is a component's logit, or of its rounding."""
-        e = np.abs(c - m)
-        if self.latent:  # each about its own centre; counts are found again from their distance to c
-            return 1.0 + c * np.ones(e.shape) if self.discrete else np.ones(e.shape)
-        if self.base == fam.INVERSE_GAUSSIAN:
-            return 0.5 * e * e / (v * m * m * c)
-        if self.base == fam.GAUSSIAN:
-            return 0.5 * e * e / v
-        if self.base == fam.POISSON:
-            return e
-        if self.base == fam.FIXED_GAMMA:
-            return self.shape * e / m
-        if self.base == fam.GEOMETRIC:
-            return c * np.log1p(1.0 / m)
-        return e / m / v + 1.0 / np.sqrt(v)
-
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG_BASE = {

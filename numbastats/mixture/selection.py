@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
 
 from numbastats._core.status import CONVERGED, FITTED, Status
 from numbastats.mixture.information import reordered
-from numbastats.scalar import latent as lat
-from numbastats.scalar import mixture as fam
 
 _NO_FIT = {Status.COLLAPSED: "every start collapsed", Status.TOO_FEW: "too few distinct values"}
 NARROW = 0.015  # by default, of the spread of the data
@@ -97,28 +94,3 @@ def passed_over(fits, pick, criterion):
     if own in FITTED and own != Status.OK:
         return "no number of components has an admissible certified fit of as good a criterion", True
     return "", False
-
-
-def beyond_chance(r, count, sd, spread):
-    """Whether components have more observations than chance brings together, by the responsibilities r at their centres."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        others = (1.0 - r) / r
-        evidence = count * (others - 1.0 - np.log(others))
-        return (r > 0.5) & (evidence > np.log(spread / sd) + 10.0)
-
-
-def sd_of(par, family):
-    """Standard deviation of each component on the scaled y."""
-    m, v = par[..., 1, :], par[..., 2, :]
-    with np.errstate(invalid="ignore", over="ignore"):
-        if family.code == lat.NEGATIVE_BINOMIAL:
-            return np.sqrt(m + m * m / v)
-        if family.base == fam.INVERSE_GAUSSIAN:
-            return np.sqrt(m**3 * v)
-        if family.base == fam.GAUSSIAN:
-            return np.sqrt(v)
-        if family.base == fam.GAMMA:
-            return m * np.sqrt(v)
-        if family.base == fam.FIXED_GAMMA:
-            return m / math.sqrt(family.shape)
-        return np.sqrt(m) if family.base == fam.POISSON else np.sqrt(m * (1.0 + m))

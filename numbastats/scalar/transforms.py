@@ -12,7 +12,7 @@ import numpy as np
 from numbastats._core.kernel import device_function
 from numbastats.scalar.elementary import exp, log, log1p
 
-__all__ = ["TRANSFORMS", "Transform"]
+__all__ = ["TRANSFORMS", "Transform", "on_arrays"]
 
 sqrt = math.sqrt
 _LOG_2 = math.log(2.0)
@@ -41,6 +41,12 @@ class Transform(NamedTuple):
         f = FunctionType(getattr(self, name).__code__, known)
         f.__name__ = f.__qualname__ = f"{self.centre}_{name}"
         return f
+
+
+def on_arrays(formula):
+    """A scalar formula with functions of NumPy, on the host: for arrays if it branches by codes alone, else for numbers."""
+    plain = formula.py_func
+    return FunctionType(plain.__code__, plain.__globals__ | _OF_ARRAYS)
 
 
 _FORMULAS = ("forward", "backward", "log_forward")

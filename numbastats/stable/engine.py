@@ -16,6 +16,7 @@ from numbastats._core.kinds import copied, has_labels, in_kind_of, numpy_dtype, 
 from numbastats.scalar import stable as dist
 from numbastats.stable import kernels, table_cache
 from numbastats.stable.arguments import ARGUMENTS, refuse_estimate, refuse_out, refuse_table
+from numbastats.stable.kernels.fits import ENOUGH
 from numbastats.stable.kernels.points import split_points
 from numbastats.stable.parameterisations import Form
 
@@ -109,17 +110,14 @@ def _origin(table, ab, form):
     return (high, low, 0.0) if table.form is Form.S1 else (-high, -low, 0.0)
 
 
-_ENOUGH = 400  # points for a table of their distribution
-
-
 def table_pays(*values):
     """Whether there are enough points for a table of the distribution."""
-    return max(map(_size, values)) >= _ENOUGH
+    return max(map(_size, values)) >= ENOUGH
 
 
 def _few(values):
     """Whether all are numbers or arrays of NumPy, of too few points for a table."""
-    return _PLAIN.issuperset(map(type, values)) and max([v.size if type(v) is np.ndarray else 1 for v in values]) < _ENOUGH
+    return _PLAIN.issuperset(map(type, values)) and max([v.size if type(v) is np.ndarray else 1 for v in values]) < ENOUGH
 
 
 _LOOPS = {"gauss-kronrod": (kernels.GAUSS_KRONROD, 20_000.0), "fourier": (kernels.FOURIER, 500.0)}

@@ -679,9 +679,12 @@ def _search(x, offsets, what, found, where, count, cost):
         todo = todo[found[todo, 0] == kernels.MISSING]
         for i, j in np.unique(found[todo, 4:6].astype(np.int64), axis=0).tolist():
             tables.make(i, j)
-    todo = np.arange(len(found))
-    run(kernels.LIKELIHOOD, y, offsets, put(todo), result)
-    for k in np.flatnonzero((found[:, 0] == kernels.DONE) & np.isnan(found[:, kernels.LOGLIK])):  # no table for a kernel
+    todo = np.flatnonzero(found[:, 0] == kernels.DONE)
+    if todo.size:
+        run(kernels.LIKELIHOOD, y, offsets, put(todo), result)
+    without = np.flatnonzero((found[:, 0] == kernels.DONE) & np.isnan(found[:, kernels.LOGLIK]))  # no table for a kernel
+    y, offsets = (v if isinstance(v, np.ndarray) or not without.size else v.copy_to_host() for v in (y, offsets))
+    for k in without:
         own = found[k]
         some = y[offsets[k] : offsets[k] + int(own[kernels.COUNT])]
         total = Likelihood(some, None, 1.0, {"device": "cpu", "workers": 1})(own[kernels.P : kernels.P + 4])

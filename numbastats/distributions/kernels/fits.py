@@ -102,7 +102,8 @@ _NARROW = 1e-9  # scales in units of the quartile distance; below, the likelihoo
 _ABOVE = 1.0 + 1e-12  # weights that add up to a quantile's share but for rounding count as that
 _CURVED = 1e-8  # least curvature of a maximum for each value
 _CLEAR = 1.25  # degrees of freedom from which on ties make no pole, over those below which they do
-_LARGEST, _ROWS = 5, 13  # number of parameters of a family, and the rows in which their information is inverted
+_LARGEST = 5  # number of parameters of a family
+_ROWS = 2 * _LARGEST + 3  # in which their information is inverted
 _FEW = 30  # values whose likelihood may well have several maxima
 _LARGE, _SMALL = 1e150, 1e-150  # data of normal families: beyond, their squares leave the doubles
 

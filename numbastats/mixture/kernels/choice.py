@@ -20,7 +20,8 @@ from numbastats.mixture.kernels.records import CHOICE_TYPE, STATE_TYPE, STATISTI
 from numbastats.mixture.kernels.starts import skew_shift, sort
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
-from numbastats.scalar.elementary import exp, log
+from numbastats.scalar.components import beyond_chance, deviation, logit_size
+from numbastats.scalar.elementary import exp
 
 FEW = 512  # distinct values up to which more starts are climbed from
 _MISSING = -1e300  # the rank of starts without a log-likelihood
@@ -172,42 +173,11 @@ def _split_pick(args, parts):
 
 
 @_function
-def deviation(rules, m, v):
-    """Standard deviation of a component on the scaled y."""
-    if rules.family == lat.NEGATIVE_BINOMIAL:
-        return math.sqrt(m + m * m / v)
-    if rules.base == fam.INVERSE_GAUSSIAN:
-        return math.sqrt(m * m * m * v)
-    if rules.base == fam.GAUSSIAN:
-        return math.sqrt(v)
-    if rules.base == fam.GAMMA:
-        return m * math.sqrt(v)
-    if rules.base == fam.FIXED_GAMMA:
-        return m / math.sqrt(rules.shape)
-    return math.sqrt(m) if rules.base == fam.POISSON else math.sqrt(m * (1.0 + m))
-
-
-@_function
 def _blur(rules, par, info):
     """Error of the log-likelihood by rounding, roughly: by the terms about the centre whose difference is a component's logit."""
-    most, centre = 0.0, info.centre
+    most = 0.0
     for k in range(par.shape[1]):
-        m, v = par[1, k], par[2, k]
-        e = abs(centre - m)
-        if rules.family > fam.GEOMETRIC:  # each about its own centre; counts are found again from their distance to c
-            size = 1.0 + centre if rules.base >= fam.POISSON else 1.0
-        elif rules.base == fam.INVERSE_GAUSSIAN:
-            size = 0.5 * e * e / (v * m * m * centre)
-        elif rules.base == fam.GAUSSIAN:
-            size = 0.5 * e * e / v
-        elif rules.base == fam.POISSON:
-            size = e
-        elif rules.base == fam.FIXED_GAMMA:
-            size = rules.shape * e / m
-        elif rules.base == fam.GEOMETRIC:
-            size = centre * math.log1p(1.0 / m)
-        else:
-            size = e / m / v + 1.0 / math.sqrt(v)
+        size = logit_size(rules.family, rules.base, rules.shape, par[1, k], par[2, k], info.centre)
         most = size if not size <= most else most  # NaN stays
     return 2.220446049250313e-16 * info.mass * most
 
@@ -244,19 +214,6 @@ def latent_share(j, par, rules, P):
 
 
 @_function
-def beyond_chance(r, count, sd, spread):
-    """Whether a component holds more observations than chance brings together, by the probability r of it at its centre.
-
-    A component of n observations is where the others have n (1 - r)/r. By Chernoff's bound for a Poisson number and the number of
-    intervals of its width in the data, chance has a probability below exp(-10).
-    """
-    if not (r > 0.5 and sd > 0.0):
-        return False
-    others = max((1.0 - r) / r, 1e-300)
-    return count * (others - 1.0 - log(others)) > log(spread / sd) + 10.0
-
-
-@_function
 def _admissible(par, info, rules, P):
     """Whether no component is too narrow or too small."""
     K = par.shape[1]
@@ -264,7 +221,7 @@ def _admissible(par, info, rules, P):
         if not par[0, k] * info.mass >= rules.fewest:
             return False
     for k in range(K):
-        sd = deviation(rules, par[1, k], par[2, k])
+        sd = deviation(rules.family, rules.base, rules.shape, par[1, k], par[2, k])
         if not sd >= rules.narrowest * info.spread:
             if rules.chance == 0 or not beyond_chance(_share(k, par, rules, P), par[0, k] * info.mass, sd, info.spread):
                 return False

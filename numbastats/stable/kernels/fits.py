@@ -101,12 +101,14 @@ def quantile(x, p):
 @_shared
 def standardised(team, y, found):
     """Put values in order and standardise them; the number of those that are not missing, 0 where they have no regular fit."""
+    if y.size > MOST_VALUES:
+        return 0
     in_order(team, y)
     n = y.size
     while n > 0 and y[n - 1] != y[n - 1]:
         n -= 1
     found[COUNT] = n
-    if n < 5 or n > MOST_VALUES or not (abs(y[0]) < np.inf and abs(y[n - 1]) < np.inf):
+    if n < 5 or not (abs(y[0]) < np.inf and abs(y[n - 1]) < np.inf):
         return 0
     x = y[:n]
     found[CENTRE], found[UNIT] = quantile(x, 0.5), 0.5 * (quantile(x, 0.75) - quantile(x, 0.25))
@@ -361,8 +363,6 @@ def likelihood_cpu(y, offsets, todo, found):
     polynomials = np.empty((3, 2 * building.MOST, building.COLUMNS))
     for k in range(todo.size):
         own = found[todo[k]]
-        if own[0] != DONE:
-            continue
         first = offsets[todo[k]]
         some, p = y[first : first + int(own[COUNT])], own[P : P + 4]
         if some.size >= ENOUGH:
@@ -386,7 +386,7 @@ def likelihood_cuda(y, offsets, todo, found):
     shared = cuda.shared.array(LANES_OF_POINTS, np.float64)
     for k in range(cuda.blockIdx.x, todo.size, cuda.gridDim.x):
         own = found[todo[k]]
-        n, p, total = int(own[COUNT]) if own[0] == DONE else 0, own[P : P + 4], 0.0
+        n, p, total = int(own[COUNT]), own[P : P + 4], 0.0
         for first in range(0, n, lanes):
             live = lane < lanes and first + lane < n
             z = y[offsets[todo[k]] + first + lane] if live else 0.0
