@@ -18,6 +18,7 @@ import gc
 import pstats
 import threading
 import time
+import types
 
 import numba
 import numpy as np
@@ -31,57 +32,73 @@ ALGEBRA = ("lapack", "blas", "linalg", "potr", "cholesky", "matmul")  # in the n
 
 
 @functools.cache
-def many():
-    """Calls on many values: their names, and functions of the number of threads."""
-    D, rng = ns.distributions, np.random.default_rng(1)
-    gamma = rng.gamma(2.5, size=(100_000, 40))
-    extremes = (rng.exponential(size=(10_000, 40)) ** -0.1 - 1.0) / 0.1
-    counts = rng.negative_binomial(3, 0.3, size=(5_000, 40))
-    two = np.where(rng.random((1000, 1000)) < 0.4, rng.normal(0, 1, (1000, 1000)), rng.normal(4, 1.5, (1000, 1000)))
-    stable = ns.stable.rvs(1.5, 0.5, size=(200, 1000), rng=1)
-    points, u = rng.normal(size=(1_000_000, 2)), rng.random(10_000_000)
-    axes, x = ns.kde.regular_axes(points, shape=(560, 540)), 4.0 * u[:2_000_000]
-    mixed = dict(weights=[0.4, 0.6], centres=[1.0, 2.0], params=[1.0, 2.0], family="normal")
-    X = rng.normal(size=(20_000, 50))
-    y = rng.random(20_000) < 1.0 / (1.0 + np.exp(-X[:, 0]))
+def data():
+    """What the calls are made with."""
+    rng = np.random.default_rng(1)
+    found = types.SimpleNamespace(
+        gamma=rng.gamma(2.5, size=(100_000, 40)),
+        counts=rng.negative_binomial(3, 0.3, size=(5_000, 40)),
+        extremes=(rng.exponential(size=(10_000, 40)) ** -0.1 - 1.0) / 0.1,
+        two=np.where(rng.random((1000, 1000)) < 0.4, rng.normal(0, 1, (1000, 1000)), rng.normal(4, 1.5, (1000, 1000))),
+        stable=ns.stable.rvs(1.5, 0.5, size=(200, 1000), rng=1),
+        points=rng.normal(size=(1_000_000, 2)),
+        u=rng.random(10_000_000),
+        X=rng.normal(size=(20_000, 50)),
+    )
+    found.x, found.y = 4.0 * found.u[:2_000_000], rng.random(20_000) < 1.0 / (1.0 + np.exp(-found.X[:, 0]))
+    found.axes = ns.kde.regular_axes(found.points, shape=(560, 540))
+    return found
 
-    def bayes(workers):
-        return ns.bayes.HorseshoeClassifier(chains=4, warmup=100, draws=100, rng=1, workers=workers).fit(X, y)
 
-    return {
-        "Gamma.ppf": lambda w: D.Gamma(2.5).ppf(u, workers=w),
-        "Gamma.rvs": lambda w: D.Gamma(2.5).rvs(10_000_000, rng=1, workers=w),
-        "fit_many gamma": lambda w: D.fit_many(gamma, "gamma", workers=w),
-        "fit_many gev": lambda w: D.fit_many(extremes, "gev", workers=w),
-        "fit_many negative_binomial": lambda w: D.fit_many(counts, "negative_binomial", workers=w),
-        "mixture.fit_many": lambda w: ns.mixture.fit_many(two, 2, family="normal", rng=1, workers=w),
-        "mixture.logpdf": lambda w: ns.mixture.logpdf(x, **mixed, workers=w),
-        "stable.fit_many": lambda w: ns.stable.fit_many(stable, workers=w),
-        "kde.grid": lambda w: ns.kde.grid(points, axes, workers=w),
-        "kde.points": lambda w: ns.kde.points(points, points[:200_000], workers=w),
-        "HorseshoeClassifier": bayes,
-    }
+def _classifier(workers):
+    d = data()
+    return ns.bayes.HorseshoeClassifier(chains=4, warmup=100, draws=100, rng=1, workers=workers).fit(d.X, d.y)
+
+
+_MIXED = dict(weights=[0.4, 0.6], centres=[1.0, 2.0], params=[1.0, 2.0], family="normal")
+MANY = {  # calls on many values: functions of the number of threads
+    "Gamma.ppf": lambda w: ns.distributions.Gamma(2.5).ppf(data().u, workers=w),
+    "Gamma.rvs": lambda w: ns.distributions.Gamma(2.5).rvs(10_000_000, rng=1, workers=w),
+    "fit_many gamma": lambda w: ns.distributions.fit_many(data().gamma, "gamma", workers=w),
+    "fit_many gev": lambda w: ns.distributions.fit_many(data().extremes, "gev", workers=w),
+    "fit_many negative_binomial": lambda w: ns.distributions.fit_many(data().counts, "negative_binomial", workers=w),
+    "mixture.fit_many": lambda w: ns.mixture.fit_many(data().two, 2, family="normal", rng=1, workers=w),
+    "mixture.logpdf": lambda w: ns.mixture.logpdf(data().x, **_MIXED, workers=w),
+    "stable.fit_many": lambda w: ns.stable.fit_many(data().stable, workers=w),
+    "kde.grid": lambda w: ns.kde.grid(data().points, data().axes, workers=w),
+    "kde.points": lambda w: ns.kde.points(data().points, data().points[:200_000], workers=w),
+    "HorseshoeClassifier": _classifier,
+}
 
 
 @functools.cache
-def few():
-    """Calls on few values: their names, functions, and the goal for their Python calls."""
+def little():
+    """What calls on few values are made with."""
     rng = np.random.default_rng(0)
-    x, y = np.linspace(-3, 3, 50), np.concatenate([rng.normal(0, 1, 200), rng.normal(4, 1, 200)])
-    points, gamma, u = rng.normal(size=(2000, 2)), ns.distributions.Gamma(2.0), rng.random(100_000)
-    axes, sample = ns.kde.regular_axes(points, shape=(64, 64)), rng.gamma(2.0, size=1000)
-    return {
-        "Gamma.cdf": (lambda: gamma.cdf(u), 25),
-        "stable.pdf": (lambda: ns.stable.pdf(x, 1.5, 0.2), 90),
-        "kde.grid": (lambda: ns.kde.grid(points, axes), 150),
-        "mixture.fit": (lambda: ns.mixture.fit(y, 2, family="normal", rng=0), 200),
-        "distributions.fit": (lambda: ns.distributions.fit(sample, "gamma"), 113),
-    }
+    found = types.SimpleNamespace(
+        x=np.linspace(-3, 3, 50),
+        y=np.concatenate([rng.normal(0, 1, 200), rng.normal(4, 1, 200)]),
+        points=rng.normal(size=(2000, 2)),
+        gamma=ns.distributions.Gamma(2.0),
+        u=rng.random(100_000),
+        sample=rng.gamma(2.0, size=1000),
+    )
+    found.axes = ns.kde.regular_axes(found.points, shape=(64, 64))
+    return found
+
+
+FEW = {  # calls on few values, and the goals for their Python calls
+    "Gamma.cdf": (lambda: little().gamma.cdf(little().u), 25),
+    "stable.pdf": (lambda: ns.stable.pdf(little().x, 1.5, 0.2), 90),
+    "kde.grid": (lambda: ns.kde.grid(little().points, little().axes), 150),
+    "mixture.fit": (lambda: ns.mixture.fit(little().y, 2, family="normal", rng=0), 200),
+    "distributions.fit": (lambda: ns.distributions.fit(little().sample, "gamma"), None),
+}
 
 
 def shares(name):
     """Of a call on many values with one thread: the shares outside compiled loops without and with LAPACK, and its seconds."""
-    call = many()[name]
+    call = MANY[name]
     call(1)
     call(1)
     profile = cProfile.Profile()
@@ -139,7 +156,7 @@ def _at_once(work, arguments):
 
 def gain(name):
     """The gain of two threads over one as a share of the machine's, and that gain."""
-    call = many()[name]
+    call = MANY[name]
     one, two = (seconds(functools.partial(call, w)) for w in (1, 2))
     work, arguments = (_copy, (0, 1)) if name in COPIES else (_sines, (6_000_000, 6_000_000))
     machine = 2.0 * seconds(lambda: _at_once(work, arguments[:1])) / seconds(lambda: _at_once(work, arguments))
@@ -148,7 +165,7 @@ def gain(name):
 
 def python_calls(name):
     """Python calls inside the package of a warm call on few values."""
-    call, n = few()[name][0], 0
+    call, n = FEW[name][0], 0
     call()
     call()
 
@@ -166,15 +183,16 @@ def python_calls(name):
 
 def main(word=None, *names):
     if word in (None, "calls"):
-        for name in names or few():
-            print(f"calls    {name:28} {python_calls(name):6} (goal {few()[name][1]})", flush=True)
+        for name in names or FEW:
+            goal = "" if FEW[name][1] is None else f" (goal {FEW[name][1]})"
+            print(f"calls    {name:28} {python_calls(name):6}{goal}", flush=True)
     if word in (None, "share"):
-        for name in names or many():
+        for name in names or MANY:
             goal = GOALS["bayes" if name.startswith("Horseshoe") else "share"]
             alone, algebra, total = shares(name)
             print(f"share    {name:28} {alone:6.1%} (goal {goal:.0%}), with LAPACK {algebra:.1%}, of {total:.3g} s", flush=True)
     if word in (None, "threads"):
-        for name in names or many():
+        for name in names or MANY:
             found, machine = gain(name)
             print(f"threads  {name:28} {found:6.2f} (goal {GOALS['threads']}) of the machine's {machine:.2f}", flush=True)
 

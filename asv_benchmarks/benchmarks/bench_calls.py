@@ -1,11 +1,15 @@
 """Time outside of the kernels of a call, and its Python calls: see call_costs.py."""
 
+import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 _SCRIPT = Path(__file__).parents[1] / "call_costs.py"
+_SPEC = importlib.util.spec_from_file_location("call_costs", _SCRIPT)
+_COSTS = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(_COSTS)
 
 
 def _found(word, call):
@@ -17,12 +21,12 @@ def _found(word, call):
 class PythonCalls:
     """Python calls inside the package of a warm call on few values."""
 
-    params = ["Gamma.cdf", "stable.pdf", "kde.grid", "mixture.fit", "distributions.fit"]
+    params = list(_COSTS.FEW)
     param_names = ["call"]
     timeout = 300
 
     def track_python_calls(self, call):
-        return _found("calls", call)
+        return _COSTS.python_calls(call)
 
     track_python_calls.unit = "calls"
 
@@ -30,19 +34,7 @@ class PythonCalls:
 class Shares:
     """Share of a call on many values with one thread that is outside of compiled loops, without LAPACK, in per cent."""
 
-    params = [
-        "Gamma.ppf",
-        "Gamma.rvs",
-        "fit_many gamma",
-        "fit_many gev",
-        "fit_many negative_binomial",
-        "mixture.fit_many",
-        "mixture.logpdf",
-        "stable.fit_many",
-        "kde.grid",
-        "kde.points",
-        "HorseshoeClassifier",
-    ]
+    params = list(_COSTS.MANY)
     param_names = ["call"]
     timeout = 600
 

@@ -324,20 +324,20 @@ def fit_many(
     the expected information, without weights, a callback or a location known in S1; others, and those that a climb by shared
     tables does not settle, go one by one on the host.
 
-    Fits of 1000 values in a second of one thread's processor time, on a loaded machine with two AVX2 cores, 24 data sets in each
-    region, the cells of the tables made before:
+    Fits of 1000 values in a second of one thread's processor time, on two cores with AVX-512, 24 data sets in each region, the
+    cells of the tables made before:
 
     =============== ================ ============ ==========
     alpha           abs(beta) < 0.5  0.5 to 0.9   0.9 to 1
     =============== ================ ============ ==========
-    0.3 to 0.5      118              62           82
-    0.5 to 0.7      284              243          175
-    0.7 to 0.9      317              360          221
-    0.9 to 1.1      416              397          306
-    1.1 to 1.5      440              313          308
-    1.5 to 1.9      318              367          320
-    1.9 to 1.97     364              349          396
-    1.97 to 2       308              299          271
+    0.3 to 0.5      328              267          154
+    0.5 to 0.7      421              377          269
+    0.7 to 0.9      478              494          368
+    0.9 to 1.1      1017             752          427
+    1.1 to 1.5      1032             1033         558
+    1.5 to 1.9      1218             954          596
+    1.9 to 1.97     768              633          530
+    1.97 to 2       362              325          372
     =============== ================ ============ ==========
 
     Examples

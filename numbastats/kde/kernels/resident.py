@@ -14,7 +14,7 @@ from numba import from_dtype, prange, types
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.items import items_cpu, items_cuda
 from numbastats._core.kernel import Kernel, array_function
-from numbastats.kde.kernels.sorting import AXIS, BLOCK, CHUNKS, kept_in
+from numbastats.kde.kernels.sorting import AXIS, BLOCK, CHUNKS, coarse_cell, kept_in
 from numbastats.scalar.kde import larger, product, smaller
 
 __all__ = ["COUNT", "FACTS", "GATHER", "LANES", "LARGEST", "MIDDLE", "PARTS", "REDUCED"]
@@ -108,7 +108,7 @@ def _cells(x, i, axes):
         inside = inside and u > r.low and u < r.high
         u = smaller(larger(u, r.low), r.high)
         if r.coarse_cells > 1:
-            block = block * r.coarse_cells + smaller(np.int64((u - r.low) * r.coarse_inverse), r.coarse_cells - 1)
+            block = block * r.coarse_cells + coarse_cell(u, r.low, r.coarse_inverse, r.coarse_cells)
         if r.cells > 1:
             cell = cell * r.cells + kept_in(np.int64((u - r.first) * r.inverse), r.cells)
     return cell if inside else np.int64(-1), block

@@ -18,6 +18,7 @@ __all__ = [
     "AXIS",
     "BLOCK",
     "CHUNKS",
+    "coarse_cell",
     "count_keys_loop",
     "count_loop",
     "first_places",
@@ -51,6 +52,12 @@ def kept_in(cell, cells):
     """The number of a cell, clipped to the list."""
     cell = cell if cell > 0 else 0
     return cell if cell < cells else cells - 1
+
+
+@device_function
+def coarse_cell(u, low, inverse, cells):
+    """The number of the coarse cell of an index coordinate that is not below `low`."""
+    return smaller(np.int64((u - low) * inverse), cells - 1)
 
 
 @host_loop("kde.moments", (_f2, _f1, _f1, _f2, _f3, _f2, _f2, _f3))
@@ -159,7 +166,7 @@ def count_loop(x, w, axes, key, counts, coarse):
                     u[k] = smaller(larger(u[k], lo), hi)
                 if bc > 1:
                     for k in range(m):
-                        block[k] = block[k] * bc + smaller(np.int64((u[k] - lo) * ci), bc - 1)
+                        block[k] = block[k] * bc + coarse_cell(u[k], lo, ci, bc)
                 if size > 1:
                     for k in range(m):
                         cell[k] = cell[k] * size + kept_in(np.int64((u[k] - o) * inv), size)
