@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from numbastats._core.cuda_backend import cuda
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import Kernel, array_function, bind
 from numbastats.mixture.kernels.passes import FAST, LANES
 from numbastats.mixture.kernels.records import STATISTICS_TYPE, ranges, series_type
 from numbastats.scalar import mixture as fam
@@ -133,26 +133,34 @@ def _compress(t1, t2, w, m, u1, u2, uw, q0, q1, q2):
         q0[j], q1[j], q2[j] = c0, c1, c2
 
 
+@_function
+def _alone(value, room):
+    """The sum of the values of all lanes, of which there is one."""
+    return value
+
+
+_total = _alone
+
+
 @_summing
-def _leans(y, w, power):
+def _leans(y, w, power, lane, lanes, room):
     """Whether values are skewed to the left, by the sum of the cubes of their deviations from the mean.
 
     Values at the same distance from both ends are taken together, so that the sum of -y is minus that of y.
     """
-    n, mass, total = y.size, 0.0, 0.0
-    for i in range(n // 2):
-        mass += w[i] + w[n - 1 - i]
-        total += w[i] * y[i] + w[n - 1 - i] * y[n - 1 - i]
-    middle = n // 2
-    if n % 2 == 1:
-        mass += w[middle]
-        total += w[middle] * y[middle]
-    mean, third = power * (total / mass), 0.0
-    for i in range(n // 2):
-        e, f = y[i] * power - mean, y[n - 1 - i] * power - mean
-        third += w[i] * (e * e * e) + w[n - 1 - i] * (f * f * f)
-    e = y[middle] * power - mean
-    return third + (w[middle] * (e * e * e) if n % 2 == 1 else 0.0) < 0.0
+    n, mass, total, third = y.size, 0.0, 0.0, 0.0
+    for i in range(lane, (n + 1) // 2, lanes):
+        j = n - 1 - i
+        other = w[j] if j > i else 0.0
+        mass += w[i] + other
+        total += w[i] * y[i] + other * y[j]
+    mass, total = _total(mass, room), _total(total, room)
+    mean = power * (total / mass)
+    for i in range(lane, (n + 1) // 2, lanes):
+        j = n - 1 - i
+        e, f = y[i] * power - mean, y[j] * power - mean
+        third += w[i] * (e * e * e) + (w[j] if j > i else 0.0) * (f * f * f)
+    return _total(third, room) < 0.0
 
 
 @_function
@@ -174,7 +182,7 @@ def _prepare(d, y, power, m, family, unit, sets, cells, q, info):
     if b > a:
         for i in range(b - a if unit > 0 else 0):
             w[i] = 1.0
-        if family == fam.GAUSSIAN and _leans(y[a:b], w, power[d]):
+        if family == fam.GAUSSIAN and _leans(y[a:b], w, power[d], 0, 1, w):
             row.turned = 1
             _turn(y[a:b], w, 0, 1)
         _summarise(y[a:b], w, power[d], family, t1, t2, row)
@@ -313,23 +321,7 @@ def _compress_together(t1, t2, w, m, u1, u2, uw, q0, q1, q2):
     cuda.syncthreads()
 
 
-@_function
-def _leans_together(y, w, power, room):
-    """`_leans` by all lanes of a block, for all of them."""
-    n, lane = y.size, cuda.threadIdx.x
-    pairs, mass, total, third = (n + 1) // 2 if lane < LANES else 0, 0.0, 0.0, 0.0
-    for i in range(lane, pairs, LANES):
-        j = n - 1 - i
-        other = w[j] if j > i else 0.0
-        mass += w[i] + other
-        total += w[i] * y[i] + other * y[j]
-    mass, total = lanes_total(mass, room), lanes_total(total, room)
-    mean = power * (total / mass)
-    for i in range(lane, pairs, LANES):
-        j = n - 1 - i
-        e, f = y[i] * power - mean, y[j] * power - mean
-        third += w[i] * (e * e * e) + (w[j] if j > i else 0.0) * (f * f * f)
-    return lanes_total(third, room) < 0.0
+_leans_together = bind(_leans, _total=lanes_total)
 
 
 def prepare_cuda(y, power, m, family, unit, sets, cells, q, info):
@@ -341,7 +333,9 @@ def prepare_cuda(y, power, m, family, unit, sets, cells, q, info):
             for i in range(cuda.threadIdx.x, b - a if unit > 0 else 0, cuda.blockDim.x):
                 w[i] = 1.0
             cuda.syncthreads()
-            if family == fam.GAUSSIAN and _leans_together(y[a:b], w, power[d], room):
+            if family == fam.GAUSSIAN and _leans_together(
+                y[a:b], w, power[d], cuda.threadIdx.x if cuda.threadIdx.x < LANES else b - a, LANES, room
+            ):
                 _turn(y[a:b], w, cuda.threadIdx.x, cuda.blockDim.x)
                 if cuda.threadIdx.x == 0:
                     info[d].turned = 1
