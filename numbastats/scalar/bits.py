@@ -133,7 +133,7 @@ def _emit_muladd(context, builder, a, b, c):
 
 @intrinsic
 def quotient(typingctx, a, b):
-    """``a/b`` rounded to nearest, for normal numbers with a normal quotient, and for a = 0.
+    """``a/b`` rounded to nearest, for normal numbers with a normal quotient, and for a = +0 (not for -0).
 
     On CUDA it has the instructions that the compiler makes of a division, without its test and call for all other numbers, across
     which nothing is moved.

@@ -327,7 +327,7 @@ def norm_from_exp1(v):
 def antithetic_fused(u, sign):
     """Sign * z with upper tail probability u/2, u in (0, 1], without forming u/2."""
     T = type(u)
-    v = -log(u)
+    v = T(0.0) - log(u)  # of u = 1, where -log(u) would be -0
     z = r_form(v, T(math.sqrt(v + T(LN2))))
     z = z if u > T(0.0) else (T(np.inf) if u == T(0.0) else T(np.nan))
     return sign * (z if u <= T(1.0) else T(np.nan))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import numbastats as ns
+from numbastats._core import warmup
 
 X = np.arange(1.0, 9.0)
 CALLS = {
@@ -68,3 +72,10 @@ norm = REGISTRY["distributions.gh_log_norm"]
 print(set(norm.serial.signatures) - {s for _, s in norm.numba_signatures()})
 """
     assert run_python(code).splitlines() == ["27 []", "set()"]
+
+
+def test_kernels_of_the_tour_exist():
+    """A list that is out of date costs time alone, but for names that are gone."""
+    path = Path(__file__).parents[2] / "examples" / "tour_kernels.py"
+    kernels = runpy.run_path(str(path))["KERNELS"]
+    assert len(kernels) > 20 and [job.label for job in warmup._jobs(kernels, "cpu", True)] == kernels

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import runpy
 import subprocess
 import sys
 import textwrap
@@ -77,13 +76,6 @@ def test_kernels_of_other_topics_exist():
     labels = [job.label for job in compiling._jobs("distributions", "cpu", False)]
     assert all(any(map(str.startswith, labels, [use] * len(labels))) for uses in compiling.USES.values() for use in uses)
     assert set(compiling._OF_MIXTURES.split()) == FAMILIES.keys() & {*_COMPONENTS, *_COUNTS}
-
-
-def test_kernels_of_the_tour_exist():
-    """A list that is out of date costs time alone, but for names that are gone."""
-    path = Path(__file__).parents[2] / "examples" / "tour_kernels.py"
-    kernels = runpy.run_path(str(path))["KERNELS"]
-    assert len(kernels) > 20 and [job.label for job in compiling._jobs(kernels, "cpu", True)] == kernels
 
 
 def test_the_tour_calls_the_kernels_of_its_list(tmp_path):

@@ -347,6 +347,7 @@ def test_antithetic(dtype, device):
     z, minus = ns.quantile.antithetic(np.array([0.0, 1.0, -0.1, 1.1, NAN], dtype), **device)
     np.testing.assert_array_equal(z, np.array([INF, 0, NAN, NAN, NAN]))
     np.testing.assert_array_equal(minus, np.array([-INF, -0.0, NAN, NAN, NAN]))
+    assert not np.signbit(z[1]) and np.signbit(minus[1])
     out = np.empty(3, dtype), np.empty(3, dtype)
     result = ns.quantile.antithetic(np.array([0.1, 0.2, 0.3], dtype), out=out, **device)
     assert result[0] is out[0] and result[1] is out[1]
