@@ -89,7 +89,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": PapersLast,
 }
 
-PACKAGES = "stable kde kde.bandwidth bayes mixture quantile distributions random interop config testing".split()
+PACKAGES = "stable kde kde.bandwidth bayes mixture quantile distributions random plot interop config testing".split()
 SCALARS = "elementary special normal incomplete bessel samplers counts philox hyperbolic tables".split()
 
 

@@ -9,7 +9,7 @@ if "numba" not in sys.modules:  # with the tests, their conftest has decided
 
 NEEDED = {
     "accuracy.md": ["mpmath"],
-    "clusters.md": ["pandas"],
+    "clusters.md": ["pandas", "sklearn"],
     "groups.md": ["sklearn"],
     "many_fits.md": ["pandas", "xarray"],
     "scale.md": ["dask", "xarray"],

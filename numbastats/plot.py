@@ -6,7 +6,7 @@ Fits to censored or truncated values are refused beside data: the values would h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from numbastats._core.results import percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["contours", "densities", "density", "fit", "forest", "mixture", "qq", "rank", "tail", "trace"]
+__all__ = ["contours", "criteria", "densities", "density", "fit", "forest", "mixture", "qq", "rank", "tail", "trace"]
 
 
 def _axes(ax, **size):
@@ -129,14 +129,14 @@ def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", poi
     return ax
 
 
-def _histogram(ax, x) -> tuple[float, float]:
-    """Bins by Freedman and Diaconis between the 0.1 % and the 99.9 % quantile, at most 200; returns their range."""
+def _histogram(ax, x, least=5) -> tuple[float, float]:
+    """Bins by Freedman and Diaconis between the 0.1 % and the 99.9 % quantile, `least` to 200; returns their range."""
     low, high = np.quantile(x, [0.001, 0.999])
     if not low < high:
         low, high = x[0] - 0.5, x[-1] + 0.5
     spread = np.subtract(*np.quantile(x, [0.75, 0.25]))
     width = 2.0 * spread / np.cbrt(x.size)
-    bins = int(np.clip((high - low) / width if width > 0.0 else 50, 5, 200))
+    bins = int(np.clip((high - low) / width if width > 0.0 else 50, least, 200))
     counts, edges = np.histogram(x, bins, (low, high))
     ax.stairs(counts / (x.size * np.diff(edges)), edges, fill=True, color="0.85", label="data")
     return float(low), float(high)
@@ -404,22 +404,40 @@ def _densities(samples, by, kde, shared):
 
 
 @names_ours
-def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
-    """A fitted mixture and its components, over a histogram of the data.
+def mixture(
+    fit: Any, data: ArrayLike | None = None, *, masses: Sequence[float] = (0.5, 0.9), points: int = 400, ax: Any = None
+) -> Any:
+    """A fitted mixture and its components, over a histogram of the data; of several columns their ellipses, over the points.
 
     Parameters
     ----------
-    fit : MixtureFit
-    data : array_like of shape (n,), optional
-        NaN are left out.
+    fit : MixtureFit, ComponentsFit, MultivariateFit or Mixture
+        Of more than six columns pass ``fit.marginal(columns)``.
+    data : array_like of shape (n,) or (n, d), optional
+        NaN are left out, and rows with one. Of several columns the points have the colour of their most probable component.
+    masses : sequence of float
+        Of several columns: the probability, under its component, that each ellipse holds in the plane of its two columns.
     points : int
         Places where densities are evaluated.
     ax : matplotlib axes, optional
+        Of d > 2 columns an array of d d axes.
 
     Returns
     -------
     matplotlib axes
+        Of d > 2 columns an array (d, d) of them: each pair of columns below the diagonal, and on it each column by itself.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For a batch of fits, a fit without parameters, masses that are not between 0 and 1, data of other columns than the fit,
+        and another number of axes.
     """
+    fit = _one_fit(fit)
+    if hasattr(fit, "covariances"):
+        return _clusters(fit, data, masses, points, ax)
     ax = _axes(ax)
     low, high = fit.interval(0.998) if data is None else _histogram(ax, _data(data))
     grid = np.linspace(low, high, points)
@@ -428,6 +446,148 @@ def mixture(fit: Any, data: ArrayLike | None = None, *, points: int = 400, ax: A
     for k, share in enumerate(fit.predict_proba(grid).T):
         ax.plot(grid, np.where(total > 0.0, share * total, 0.0), "--", lw=1, label=f"component {k + 1}")
     return _density_axes(ax)
+
+
+def _one_fit(fit):
+    """The fit of an estimator, or a fit as it is."""
+    fit = getattr(fit, "result_", fit)
+    if hasattr(fit, "_item"):
+        raise TypeError(f"fit is a {type(fit).__name__} of {len(fit)} fits; pass one of them, as fits[0]")
+    return fit
+
+
+def _clusters(fit, data, masses, points, ax):
+    """Ellipses of a mixture of two columns or more, and densities of one."""
+    from numbastats.mixture.multivariate.arguments import points_of
+
+    masses = np.unique(np.asarray(masses, dtype=np.float64))
+    if not (masses.size and masses[0] > 0.0 and masses[-1] < 1.0):
+        raise ValueError(f"masses={masses.tolist()} are not between 0 and 1")
+    fit._there()
+    d, x, labels = len(fit.columns), None, None
+    if d > 6:
+        raise ValueError(f"a fit of {d} columns has {d * (d - 1) // 2} pairs of them; pass fit.marginal(columns) of six at most")
+    if data is not None:
+        x = points_of(data, fit.columns, "data")[0]
+        x = x[np.isfinite(x).all(axis=1)]
+        labels = fit.predict(x)
+    if d <= 2:
+        ax = _axes(ax)
+        return _margin(ax, fit, x, points) if d == 1 else _ellipses(ax, fit, x, labels, (0, 1), masses)
+    axes = np.asarray(_axes(ax, nrows=d, ncols=d, figsize=(2.4 * d, 2.4 * d)))
+    if axes.size != d * d:
+        raise ValueError(f"ax has {axes.size} axes; a fit of {d} columns is drawn into {d * d}, as of pyplot.subplots({d}, {d})")
+    axes = axes.reshape(d, d)
+    for i in range(d):
+        _margin(axes[i, i], fit.marginal([fit.columns[i]]), None if x is None else x[:, i : i + 1], points)
+        for j in range(i):
+            _ellipses(axes[i, j], fit, x, labels, (j, i), masses)
+            axes[j, i].set_visible(False)
+    said = axes[1, 0].get_legend()
+    lines, title = axes[1, 0].get_legend_handles_labels(), said.get_title().get_text()
+    for one in axes.ravel():
+        if (legend := one.get_legend()) is not None:
+            legend.remove()
+    corner = axes[0, -1]
+    corner.set_visible(True)
+    corner.axis("off")
+    corner.legend(*lines, frameon=False, title=title, loc="upper right")
+    return axes
+
+
+def _margin(ax, fit, x, points):
+    """The density of one column and of its components."""
+    m, s = fit.means[:, 0], np.sqrt(fit.covariances[:, 0, 0])
+    ends = ((m - 4.0 * s).min(), (m + 4.0 * s).max()) if x is None else _histogram(ax, np.sort(x[:, 0]), 20)
+    grid = np.linspace(*ends, points)
+    total = fit.pdf(grid[:, None])
+    ax.plot(grid, total, "k-", label="mixture")
+    for k, share in enumerate(fit.predict_proba(grid[:, None]).T):
+        ax.plot(grid, np.where(total > 0.0, share * total, 0.0), "--", lw=1, color=f"C{k % 10}", label=f"component {k + 1}")
+    _density_axes(ax).set_xlabel(_heading(fit.columns[0]))
+    return ax
+
+
+def _heading(name):
+    """The name of a column on an axis."""
+    return name if isinstance(name, str) else f"column {name}"
+
+
+def _ellipses(ax, fit, x, labels, pair, masses):
+    """The components in the plane of two columns."""
+    turn = np.linspace(0.0, 2.0 * np.pi, 181)
+    circle = np.stack([np.cos(turn), np.sin(turn)])
+    for k in range(fit.n_components):
+        colour = f"C{k % 10}"
+        if x is not None:
+            ax.plot(*x[labels == k][:, pair].T, ".", ms=3, color=colour, alpha=0.5, zorder=0)
+        root = np.linalg.cholesky(fit.covariances[k][np.ix_(pair, pair)])
+        for mass in masses:
+            radius = np.sqrt(-2.0 * np.log1p(-mass))  # chi-squared of two degrees of freedom
+            label = f"component {k + 1}" if mass == masses[-1] else "_"
+            ax.plot(*(fit.means[k, list(pair)][:, None] + radius * (root @ circle)), "-", lw=1.2, color=colour, label=label)
+        ax.plot(*fit.means[k, list(pair)], "k+", ms=6)
+    shares = " and ".join(filter(None, (", ".join(map(percent, masses[:-1])), percent(masses[-1]))))
+    ax.legend(frameon=False, fontsize=8, title=f"ellipses: {shares} of each", title_fontsize=8)
+    ax.set(xlabel=_heading(fit.columns[pair[0]]), ylabel=_heading(fit.columns[pair[1]]))
+    return ax
+
+
+@names_ours
+def criteria(fit: Any, criterion: str | None = None, *, ax: Axes | None = None) -> Axes:
+    """The criterion of every number of components that was tried, a line for each covariance model; less is better.
+
+    Full marks are certified maxima with admissible components, hollow ones are not; a ring is about what was chosen.
+
+    Parameters
+    ----------
+    fit : MixtureFit, ComponentsFit, MultivariateFit or Mixture
+        Of several candidates, as ``fit(x, range(1, 6))``.
+    criterion : {"bic", "aic", "icl", "loglik"}, optional
+        Of several columns, by default "bic"; in one dimension that which chose.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For a batch of fits, an unknown criterion, and a fit where nothing could be fitted.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.random.normal(size=(300, 2), rng=1)
+    >>> found = ns.mixture.fit(x, range(1, 4), covariance="all", rng=0)
+    >>> ax = ns.plot.criteria(found)  # doctest: +SKIP
+    """
+    fit = _one_fit(fit)
+    table = fit.selection
+    several = "covariance" in table
+    names = ("bic", "aic", "icl", "loglik") if several else ("criterion",)
+    name = names[0] if criterion is None else choice("criterion", criterion, names)
+    number, value = np.asarray(table["n_components"]), np.asarray(table[name])
+    if not np.isfinite(value).any():
+        raise ValueError(f"there is no criterion to draw: {fit.message}")
+    model = np.asarray(table["covariance"]) if several else np.full(number.size, "")
+    ax = _axes(ax)
+    for i, one in enumerate(dict.fromkeys(model.tolist())):
+        at = np.flatnonzero((model == one) & np.isfinite(value))
+        ax.plot(number[at], value[at], "-", lw=1, color=f"C{i % 10}", label=one or "_")
+        for sure, fill in ((True, f"C{i % 10}"), (False, "white")):
+            those = at[(table["status"][at] == 0) == sure]
+            ax.plot(number[those], value[those], "o", ms=5, color=f"C{i % 10}", mfc=fill, label="_")
+    chosen = np.asarray(table["chosen"], bool)
+    ax.plot(number[chosen], value[chosen], "o", ms=12, mfc="none", mec="k", label="chosen")
+    better = "" if name == "loglik" else ", less is better"
+    ax.set(xlabel="number of components", ylabel=f"{name.upper() if name in names[:3] and several else name}{better}")
+    ax.set_xticks(np.unique(number))
+    ax.legend(frameon=False)
+    return ax
 
 
 @renamed(prob="level")

@@ -154,6 +154,89 @@ def test_mixture_is_the_sum_of_its_components(ax):
     np.testing.assert_allclose(parts[0], w[0] * scipy.stats.norm.pdf(grid, m[0], s[0]), rtol=1e-9, atol=1e-300)
 
 
+def clusters(d=2):
+    """A fit of two components and its rows."""
+    rng = np.random.default_rng(7)
+    x = np.concatenate([rng.normal(-3, 1, (300, d)), rng.normal(3, 0.5, (200, d)) * np.linspace(1.0, 2.0, d)])
+    return ns.mixture.fit(x, 2, covariance="full", rng=0), x
+
+
+def test_ellipses_hold_the_masses_they_say(ax):
+    fit, x = clusters()
+    ns.plot.mixture(fit, [*x.tolist(), [np.nan, 0.0]], masses=[0.8, 0.5], ax=ax)
+    rings = [one.get_xydata() for one in ax.lines if len(one.get_xdata()) == 181]
+    assert len(rings) == 4
+    for k in range(2):
+        part = fit.component_distributions[k]
+        draws = part.rvs(20_000, rng=1)
+        for ring, mass in zip(rings[2 * k : 2 * k + 2], (0.5, 0.8), strict=True):
+            edge = part.logpdf(ring)  # the ellipse is a contour of its component
+            np.testing.assert_allclose(edge, edge[0], rtol=1e-10)
+            assert np.mean(part.logpdf(draws) > edge[0]) == pytest.approx(mass, abs=0.01)
+    assert ax.get_legend().get_title().get_text() == "ellipses: 50 % and 80 % of each"
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["component 1", "component 2"]
+    dots = [len(one.get_xdata()) for one in ax.lines if one.get_marker() == "."]
+    assert dots == np.bincount(fit.predict(x)).tolist() and ax.get_xlabel() == "column 0"
+
+
+def test_pairs_of_columns_and_one_column():
+    from matplotlib import pyplot
+
+    fit, x = clusters(3)
+    axes = ns.plot.mixture(fit, x)
+    assert axes.shape == (3, 3) and [one.get_visible() for one in axes.ravel()] == [1, 0, 1, 1, 1, 0, 1, 1, 1]
+    legends = [one.get_legend() for one in axes.ravel() if one.get_legend() is not None]
+    assert [one.get_title().get_text() for one in legends] == ["ellipses: 50 % and 90 % of each"]
+    ring = next(one.get_xydata() for one in axes[2, 1].lines if len(one.get_xdata()) == 181)
+    part = fit.marginal([1, 2]).component_distributions[0]
+    np.testing.assert_allclose(part.logpdf(ring), part.logpdf(ring[0]), rtol=1e-10)
+    grid, total = line(axes[1, 1], "mixture")
+    np.testing.assert_allclose(total, fit.marginal([1]).pdf(grid[:, None]), rtol=1e-12)
+    parts = [line(axes[1, 1], f"component {k}")[1] for k in (1, 2)]
+    np.testing.assert_allclose(np.sum(parts, axis=0), total, rtol=1e-12)
+    assert (axes[2, 1].get_xlabel(), axes[2, 1].get_ylabel()) == ("column 1", "column 2")
+    assert ns.plot.mixture(fit.marginal([0])).get_xlabel() == "column 0"
+    wide = ns.mixture.fit(np.random.default_rng(1).normal(size=(60, 7)), 1)
+    for draw, words in (
+        (lambda: ns.plot.mixture(fit, x, masses=[50]), "between 0 and 1"),
+        (lambda: ns.plot.mixture(fit, x[:, :2]), "3 columns of the fit"),
+        (lambda: ns.plot.mixture(wide), "pass fit.marginal"),
+        (lambda: ns.plot.mixture(fit, ax=axes[0]), "ax has 3 axes; a fit of 3 columns is drawn into 9"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            draw()
+    with pytest.raises(TypeError, match=r"is a MultivariateBatch of 1 fits; pass one of them, as fits\[0\]"):
+        ns.plot.mixture(ns.mixture.fit_many([x], 2))
+    pyplot.close("all")
+
+
+def test_criteria_of_one_dimension_and_of_models(ax):
+    rng = np.random.default_rng(7)
+    x = np.concatenate([rng.normal(-2, 1, 300), rng.normal(3, 0.5, 200)])
+    one = ns.mixture.fit(x, range(1, 5), rng=0)
+    ns.plot.criteria(one, ax=ax)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 3, 4])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), one.selection["criterion"])
+    assert [float(v[0]) for v in line(ax, "chosen")] == [one.n_components, one.selection["criterion"].min()]
+    ax.clear()
+    _, rows = clusters()
+    several = ns.mixture.fit(rows, range(1, 4), covariance=["full", "tied"], rng=0)
+    ns.plot.criteria(several, "icl", ax=ax)
+    table = several.selection
+    for model in ("full", "tied"):
+        at = table["covariance"] == model
+        np.testing.assert_array_equal(line(ax, model)[1], table["icl"][at])
+        np.testing.assert_array_equal(line(ax, model)[0], table["n_components"][at])
+    assert ax.get_ylabel() == "ICL, less is better"
+    hollow = sum(len(one.get_xdata()) for one in ax.lines if one.get_markerfacecolor() == "white")
+    assert hollow == np.sum(table["status"] != 0)
+    with pytest.raises(ValueError, match="criterion='hqc' is not known"):
+        ns.plot.criteria(several, "hqc")
+    failed = ns.mixture.fit(np.ones((5, 2)), 2, errors="status")
+    with pytest.raises(ValueError, match="no criterion to draw: all rows are equal"):
+        ns.plot.criteria(failed)
+
+
 def test_forest_shows_means_and_intervals(ax, model):
     table = model.summary(0.8)
     ns.plot.forest(model, level=0.8, sort=False, ax=ax)

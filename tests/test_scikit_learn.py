@@ -44,12 +44,7 @@ FAILURES = {
         COLUMNS,
     )
     | dict.fromkeys(
-        [
-            "check_sample_weights_shape",
-            "check_sample_weights_not_overwritten",
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ],
+        ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
         "two features whatever the tags say",
     ),
 }

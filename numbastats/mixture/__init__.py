@@ -1,4 +1,6 @@
-"""Finite mixtures of one-dimensional distributions, for one data set or many thousands, every fit at a certified local maximum.
+"""Finite mixtures of distributions, for one data set or many thousands, every fit at a certified local maximum.
+
+Of one column by any family; rows of several columns by normal mixtures, with full, tied, diagonal or spherical covariances.
 
 >>> import numpy as np, numbastats as ns
 >>> rng = np.random.default_rng(7)
@@ -12,6 +14,7 @@ from numbastats.mixture.distributed import combine, em_update, partial_stats
 from numbastats.mixture.estimator import Mixture
 from numbastats.mixture.fitting import fit, fit_many, likelihood_ratio
 from numbastats.mixture.functions import cdf, isf, logpdf, pdf, ppf, responsibilities, rvs, sf
+from numbastats.mixture.multivariate.results import MultivariateBatch, MultivariateFit, NormalMixture
 from numbastats.mixture.paper import bulkem
 from numbastats.mixture.results import ComponentsBatch, ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
 
@@ -22,6 +25,9 @@ __all__ = [
     "Mixture",
     "MixtureBatch",
     "MixtureFit",
+    "MultivariateBatch",
+    "MultivariateFit",
+    "NormalMixture",
     "bulkem",
     "cdf",
     "combine",

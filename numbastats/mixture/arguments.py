@@ -29,7 +29,7 @@ from numbastats.mixture.kernels.starts import KMEANS_CUTS, QUANTILE_CUTS, SUBSET
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
-Starts = Literal["portfolio", "subset", "quantile", "kmeans++"]
+Starts = Literal["portfolio", "subset", "quantile", "kmeans++", "hierarchical", "random"]
 Method = Literal["newton", "squarem", "em", "bulkem"]
 Criterion = Literal["bic", "aic", "icl"]
 Precision = Literal["double", "mixed", "single"]
@@ -55,9 +55,9 @@ class RatioOptions(TypedDict, total=False):
     max_iter: int
     prior: Mapping[str, float] | None
     min_sd_ratio: float | None
-    min_count: float
+    min_count: float | None
     precision: Precision
-    nan_policy: NanPolicy
+    nan_policy: NanPolicy | None
     device: Device
     workers: Any
     progress: bool
@@ -65,8 +65,8 @@ class RatioOptions(TypedDict, total=False):
     fixed_weights: ArrayLike | None
 
 
-class FitOptions(RatioOptions, total=False):
-    """Options of `fit_many` that `fit` has."""
+class SearchOptions(RatioOptions, total=False):
+    """Options of `fit_many` that `fit` has in one dimension and in several."""
 
     init_params: ArrayLike | None
     criterion: Criterion
@@ -77,7 +77,14 @@ class FitOptions(RatioOptions, total=False):
     dataset_index: int
 
 
-class OneOptions(FitOptions, total=False):
+class FitOptions(SearchOptions, total=False):
+    """Options of `fit_many` that `fit` has."""
+
+    covariance: Any
+    max_condition: float | None
+
+
+class OneOptions(SearchOptions, total=False):
     """Options of `fit` beside data and family."""
 
     errors: Literal["raise", "status"]
@@ -375,7 +382,7 @@ def sums_of(total, K, sums=3):
 def one_data_set(x, family=None, nan_policy="omit", name="x"):
     """Values of `fit`, shape (n,)."""
     where = (
-        "for points in the plane use numbastats.kde or scikit-learn's GaussianMixture, for many data sets fit_many; pass "
+        "many data sets go to fit_many, and rows of several columns are an array (n, d) or a frame; pass "
         f"{name}.ravel() for one data set of all values"
     )
     x = series(x, name, where, word_of(family))

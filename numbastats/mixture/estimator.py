@@ -1,4 +1,4 @@
-"""`Mixture`: a mixture as an estimator of scikit-learn."""
+"""`Mixture`: a mixture as an estimator of scikit-learn, of one column or of several."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.data import NanPolicy
+from numbastats._core.data import NanPolicy, doubles
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
-from numbastats._core.estimator import Estimator, not_fitted
+from numbastats._core.estimator import Estimator, column_names, not_fitted
 from numbastats._core.kinds import device_kind, in_kind_of, rows_alike, to_host
 from numbastats._core.launch import choose_device
 from numbastats._core.options import Device
@@ -20,11 +20,13 @@ from numbastats.mixture.arguments import Seed, column, draw_count, weights_of
 from numbastats.mixture.criteria import free_parameters
 from numbastats.mixture.families import family_of
 from numbastats.mixture.fitting import fit
+from numbastats.mixture.multivariate.arguments import is_table
+from numbastats.mixture.multivariate.results import MultivariateFit
 from numbastats.mixture.results import MixtureDistribution, MixtureFit
 
 
 class Mixture(MixtureDistribution, Estimator):
-    """One-dimensional mixture model.
+    """Mixture model of one column, or of several by normal components.
 
     Parameters
     ----------
@@ -32,24 +34,30 @@ class Mixture(MixtureDistribution, Estimator):
     family : str, type, tuple or list
         Required by `fit`: what the function `fit` takes.
     n_init, method, tol, max_iter, prior, criterion, se, nan_policy, rng, device, workers
-        As in `fit_many`.
+        As in `fit_many`; `method`, `max_iter` and `prior` are options of one column.
     equal, fixed_weights
-        As in `fit`.
+        As in `fit`; of several columns ``equal="weights"`` alone.
+    covariance : str or sequence of str, optional
+        Of several columns: "full" (the default), "tied", "diag", "spherical", several of them, or "all".
 
     Attributes
     ----------
     weights_, centres_, params_ : numpy.ndarray, shape (K,)
         As in `MixtureFit`, which has names for them and the means of x, too: `result_`. Where `result_` is a
         `ComponentsFit`, `weights_` alone; it has `components`.
-    means_ : numpy.ndarray, shape (K,)
+    means_ : numpy.ndarray, shape (K,) or (K, d)
         Of families whose centres are the means of x.
+    covariances_ : numpy.ndarray, shape (K, d, d)
+        Of several columns.
     n_components_ : int
     loglik_, lower_bound_ : float
         Log-likelihood, and its mean per observation.
     converged_ : bool
     n_iter_, status_, n_features_in_ : int
+    feature_names_in_ : numpy.ndarray of str
+        Of a frame of several columns.
     message_ : str
-    result_ : MixtureFit or ComponentsFit
+    result_ : MixtureFit, ComponentsFit or MultivariateFit
 
     Examples
     --------
@@ -81,19 +89,20 @@ class Mixture(MixtureDistribution, Estimator):
         workers: int | Executor | None = None,
         equal: str | Sequence[str] | None = None,
         fixed_weights: ArrayLike | None = None,
+        covariance: str | Sequence[str] | None = None,
     ):
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
         self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
         self.nan_policy = nan_policy
         self.rng, self.device, self.workers = rng, device, workers
-        self.equal, self.fixed_weights = equal, fixed_weights
+        self.equal, self.fixed_weights, self.covariance = equal, fixed_weights, covariance
 
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture.
 
         Parameters
         ----------
-        X : array_like, shape (n,) or (n, 1)
+        X : array_like, shape (n,), (n, 1) or (n, d)
             In any of the forms of :doc:`/data`.
         y : ignored
         sample_weight : array_like, shape (n,), optional
@@ -110,18 +119,26 @@ class Mixture(MixtureDistribution, Estimator):
             For data that cannot be fitted.
         """
         rows_alike(X, sample_weight, ("X", "sample_weight"))
-        x = column(X)
+        several = is_table(X)
+        x = X if several else column(X)
         options = self.get_params()
         w = None if sample_weight is None else weights_of(sample_weight, "sample_weight")
         r = fit(x, options.pop("n_components"), weights=w, **options)
-        if r.status != 0 and np.size(self.n_components) == 1:  # of candidates `fit` has warned
+        candidates = len(r.selection["status"]) if isinstance(r, MultivariateFit) else np.size(self.n_components)
+        if r.status != 0 and candidates == 1:  # of several `fit` has warned
             warn(f"status {r.status}: {r.message}", ConvergenceWarning)
-        self.result_, self.n_features_in_ = r, 1
+        self.result_, self.n_features_in_ = r, len(r.columns) if isinstance(r, MultivariateFit) else 1
+        vars(self).pop("feature_names_in_", None)
+        if several and (names := column_names(X)) is not None:
+            self.feature_names_in_ = names
         self.weights_, self.n_components_ = r.weights, r.n_components
         if isinstance(r, MixtureFit):
             self.centres_, self.params_ = r.centres, r.params
+        elif isinstance(r, MultivariateFit):
+            self.covariances_ = r.covariances
         self.loglik_, self.converged_, self.n_iter_ = r.loglik, r.converged, r.n_iter
         self.status_, self.message_ = r.status, r.message
+        x = doubles(X, "X").sum(axis=1) if several else x  # NaN where a row has one
         total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
         self.lower_bound_ = r.loglik / total
         return self
@@ -139,10 +156,26 @@ class Mixture(MixtureDistribution, Estimator):
         return self._fitted().means
 
     def _of(self, name, *args, **options):
-        return self._fitted()._of(name, *args, **options)
+        r = self._fitted()
+        if not isinstance(r, MultivariateFit):
+            return r._of(name, *args, **options)
+        if not hasattr(r, name):
+            raise AttributeError(f"a mixture in several dimensions has no {name}; marginal([column]) of result_ has one column")
+        options.pop("device", None)
+        return getattr(r, name)(*args, **options)
 
     def _moments(self):
-        return self._fitted()._moments()
+        r = self._fitted()
+        return (r.mean(), np.diagonal(r.cov())) if isinstance(r, MultivariateFit) else r._moments()
+
+    def std(self):
+        """Standard deviation of x under the fitted mixture, of each column where there are several.
+
+        Returns
+        -------
+        float or numpy.ndarray, shape (d,)
+        """
+        return np.sqrt(self._moments()[1])[()]
 
     def _place(self, device, workers):
         return dict(device=device or self.device, workers=self.workers if workers is None else workers)
@@ -154,7 +187,9 @@ class Mixture(MixtureDistribution, Estimator):
 
     def _of_values(self, method, X):
         """A method of the fit applied to the values, on the device where they are; of their kind."""
-        function = getattr(self._fitted(), method)
+        function = getattr(r := self._fitted(), method)
+        if isinstance(r, MultivariateFit):
+            return function(X, workers=self.workers)
         place = choose_device(self.device, on_device=True) if device_kind(X) else self.device
         return in_kind_of(function(column(X), device=place, workers=self.workers), X)
 
@@ -190,7 +225,7 @@ class Mixture(MixtureDistribution, Estimator):
     def _scores(self, X):
         """Log densities of the values that are not NaN."""
         scores = to_host(self.score_samples(X), "X")
-        return scores[~np.isnan(column(X))]
+        return scores[~np.isnan(scores if isinstance(self.result_, MultivariateFit) else column(X))]
 
     def predict_proba(self, X: ArrayLike) -> NDArray:
         """Posterior probabilities of the components.
@@ -247,14 +282,15 @@ class Mixture(MixtureDistribution, Estimator):
 
         Returns
         -------
-        numpy.ndarray, shape (n_samples, 1)
+        numpy.ndarray, shape (n_samples, 1) or (n_samples, d)
 
         Raises
         ------
         ValueError
             Unless `n_samples` is an integer >= 0.
         """
-        return self._fitted().rvs(draw_count(n_samples), rng=rng)[:, None]
+        draws = self._fitted().rvs(draw_count(n_samples), rng=rng)
+        return draws if draws.ndim == 2 else draws[:, None]
 
     def _criterion(self, X, price):
         scores = self._scores(X)

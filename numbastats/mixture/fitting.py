@@ -46,6 +46,9 @@ from numbastats.mixture.arguments import (
 from numbastats.mixture.families import Name, family_of, names_distributions, names_each
 from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
+from numbastats.mixture.multivariate.arguments import is_many_tables, is_table
+from numbastats.mixture.multivariate.fitting import fit_table, fit_tables
+from numbastats.mixture.multivariate.results import MultivariateBatch, MultivariateFit
 from numbastats.mixture.results import ComponentsBatch, ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
 
 if TYPE_CHECKING:
@@ -87,13 +90,13 @@ def fit_many(  # noqa: PLR0913
     max_iter: int = 5000,
     prior: Mapping[str, float] | None = None,
     min_sd_ratio: float | None = None,
-    min_count: float = 2.5,
+    min_count: float | None = None,
     criterion: Criterion = "bic",
     se: bool = False,
     cov: bool = False,
     keep_starts: bool = False,
     precision: Precision = "double",
-    nan_policy: NanPolicy = "omit",
+    nan_policy: NanPolicy | None = None,
     rng: Seed = None,
     device: Device = None,
     workers: Any = None,
@@ -102,15 +105,20 @@ def fit_many(  # noqa: PLR0913
     dataset_index: int = 0,
     equal: str | Sequence[str] | None = None,
     fixed_weights: ArrayLike | None = None,
-) -> MixtureBatch | ComponentsBatch:
+    covariance: str | Sequence[str] | None = None,
+    max_condition: float | None = None,
+) -> MixtureBatch | ComponentsBatch | MultivariateBatch:
     """Fit a mixture to each of many data sets.
 
     Parameters
     ----------
-    data : list, tuple or iterator of 1-d arrays, dict of them, 2-d array, or 1-d array with `offsets`
+    data : list, tuple or iterator of 1-d arrays, dict of them, 2-d array, or 1-d array with `offsets`; or data sets of d columns
         Data sets of any lengths, in any of the forms of :doc:`/data`. In a 2-d array rows are data sets. Keys of a dict, of a
         pandas groupby of one column (``frame.groupby("g")["x"]``) or of an iterable of pairs (key, 1-d array) are kept as `keys`.
         A data frame takes `by`, an array of xarray `dim`: rows or columns might be meant. Arrays on a GPU are copied to the host.
+        Data sets of d > 1 columns are an array (D, n, d), a list, iterator or dict of arrays (n, d) or frames, a groupby of
+        several columns, or an array (N, d) with `offsets`. Frames have the same names of columns, in any order. A data set of
+        other columns than most of them has status 7.
     n_components : int, (D,) int array, or range or tuple of candidates
         With candidates every one is fitted and `criterion` chooses per data set, among admissible fits (statuses 0, 1 and 11). A
         `ConvergenceWarning` names what it chose without a certificate, and what it passed over: an inadmissible fit of a better
@@ -134,12 +142,17 @@ def fit_many(  # noqa: PLR0913
     n_init : int, optional
         Drawn starts per data set; by default 30, and 60, 100 for 3, more components where `method` is not "newton". With "newton"
         and no `init_params`, starts at the maxima of the gradient function join them (see Notes).
-    starts : {"portfolio", "subset", "quantile", "kmeans++"}
-        Three observations per component, random quantile cuts, k-means++ cuts, or a third of each.
+    starts : {"portfolio", "subset", "quantile", "kmeans++", "hierarchical", "random"}
+        Three observations per component, random quantile cuts, k-means++ cuts, or a third of each. In several dimensions
+        "portfolio" (Ward's hierarchies, k-means++, random partitions, exchanges of components), or one of "hierarchical",
+        "kmeans++" and "random" without exchanges.
     init_params : array, shape (D, R, 3, K), optional
         Explicit starts instead: weights, centres, params. One with a NaN is no start. (D, R, 4, K) for families of three
         parameters.
     method : {"newton", "squarem", "em", "bulkem"}
+        Like `max_iter`, `init_params`, `prior`, `min_sd_ratio`, `keep_starts`, `precision`, `dim` and `fixed_weights` an option
+        of one dimension, refused for data sets of several columns.
+
         Short EM on compressed cells, then Newton on the best few (SQUAREM where that fails), and on more where these collapse;
         or one algorithm for every start. Student t, skew-normal and negative binomial mixtures have "newton" and "em" alone, in
         double precision and without a prior.
@@ -155,7 +168,8 @@ def fit_many(  # noqa: PLR0913
     min_sd_ratio, min_count : float
         An admissible component is not narrower than this share of the data's spread (the standard deviation, or the
         interquartile range / 1.349 if that is less), and has this many observations. By default the share is 0.015, and a
-        narrower component is admissible where it has more observations than chance brings together (see Notes).
+        narrower component is admissible where it has more observations than chance brings together (see Notes). `min_count` is
+        2.5 by default, in d > 1 dimensions d + 2.
     criterion : {"bic", "aic", "icl"}
     se : bool
         Standard errors from the observed information, for status 0.
@@ -166,8 +180,9 @@ def fit_many(  # noqa: PLR0913
     precision : {"double", "mixed", "single"}
         "mixed": starts in single precision, ranked and climbed in double. "single": the climbs too, up to the last few passes of
         Newton's method, which are made in double precision for the certificate. Sets of more than 262144 values climb in double.
-    nan_policy : {"omit", "raise"}
-        Whether missing values are left out, and counted in `n_missing`, or refused.
+    nan_policy : {"omit", "raise"}, optional
+        Whether missing values are left out, and counted in `n_missing`, or refused; by default left out in one dimension. In
+        several a row with a missing value counts as missing, and by default its data set alone is refused, by status 8.
     rng : None, int, SeedSequence or Generator
         Start values depend on it, on the index of the data set and on the start, and on nothing else.
     device, workers
@@ -179,13 +194,21 @@ def fit_many(  # noqa: PLR0913
     dataset_index : int
         Index of the first data set, for a job that is split.
     equal, fixed_weights : optional
-        Constraints, as in `fit`.
+        Constraints, as in `fit`; in several dimensions ``equal="weights"`` alone.
+    covariance : str or sequence of str, optional
+        For data sets of several columns: "full" (the default), "tied", "diag" or "spherical", as scikit-learn has them (VVV, EEE,
+        VVI and VII of mclust), several of them, or "all". `criterion` chooses among models and numbers of components.
+    max_condition : float, optional
+        In several dimensions, largest ratio of eigenvalues of all covariances of an admissible fit, in the metric of the pooled
+        one. By default 10,000 for a component of few rows, and the square of n / (10 d) times as much for one of n rows in d
+        columns, which are not narrow by chance.
 
     Returns
     -------
-    MixtureBatch or ComponentsBatch
-        A `ComponentsBatch` of distributions that are no families of the table below, and of constraints: one fit after the other
-        as `fit` has them, with its options, in threads or by the executor of `workers`.
+    MixtureBatch, ComponentsBatch or MultivariateBatch
+        A `MultivariateBatch` of data sets of several columns. A `ComponentsBatch` of distributions that are no families of the
+        table below, and of constraints: one fit after the other as `fit` has them, with its options, in threads or by the
+        executor of `workers`.
 
     Raises
     ------
@@ -270,6 +293,16 @@ def fit_many(  # noqa: PLR0913
     >>> fits.status.tolist(), fits.weights[:, 0].round(1).tolist()
     ([0, 0, 0], [0.3, 0.3, 0.3])
     """
+    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # iterators, views of a dict
+        data = list(data)
+    if getattr(data, "shape", ())[2:] == (1,):  # of one column each
+        data = data[..., 0]  # type: ignore[call-overload,index]
+    if is_many_tables(data, by, offsets, family):
+        options: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("data", "n_components")}
+        return fit_tables(data, n_components, **options)
+    if covariance is not None:
+        raise ValueError(f"covariance={covariance!r} is for data sets of several columns, arrays (n, d) with d > 1; leave it out")
+    min_count, nan_policy = 2.5 if min_count is None else min_count, "omit" if nan_policy is None else nan_policy
     own: dict[str, Any] = dict(
         n_init=n_init, starts=starts, init_params=init_params, method=method, tol=tol, max_iter=max_iter, prior=prior
     )
@@ -282,21 +315,21 @@ def fit_many(  # noqa: PLR0913
         _warn_of_choices(batches[-1], doubtful)
         _warn_of_failed(batches[-1], data)
         return batches[-1]
-    options = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
+    settings = fit_options(method, starts, n_init, tol, max_iter, prior, min_sd_ratio, min_count, criterion, precision)
     pool, threads = threads_or_pool(workers)
     data, weights, keys = keyed(data, weights, by, dim)
     family = family_of(family)
     values = flatten(data, offsets, weights, family, nan_policy)
     candidates, per_set = numbers_of_components(n_components, values.count)
-    for_latent(family, options)
+    for_latent(family, settings)
     most = MAX_LATENT_CUDA_K if family.latent else MAX_CUDA_K
-    where = given_device(device, np.diff(values.off), candidates, options, workers, most)
+    where = given_device(device, np.diff(values.off), candidates, settings, workers, most)
     given = explicit_starts(init_params, values.count, candidates, family.rows)
-    options = dataclasses.replace(options, key=key_words(normalise_rng(rng)), workers=threads, hessians=bool(se or cov))
+    settings = dataclasses.replace(settings, key=key_words(normalise_rng(rng)), workers=threads, hessians=bool(se or cov))
     kept = keep_starts or method == "bulkem"
 
     def run(where):
-        placed = dataclasses.replace(options, device=where)
+        placed = dataclasses.replace(settings, device=where)
         alone = where == "cpu" and pool is None and values.count == 1 and isinstance(data, list)  # x is a copy by `flatten`
         job = engine.Job(family, candidates, per_set, placed, bool(se), bool(cov), kept, dataset_index)
         with bar(progress, values.count, "mixture.fit_many") as shown:
@@ -364,6 +397,16 @@ def _of_distributions(given, n_components, family, options, course=(None, False,
 
 @overload
 def fit(
+    x: ArrayLike,
+    n_components: Number = 2,
+    *,
+    covariance: str | Sequence[str],
+    max_condition: float | None = None,
+    family: Literal["normal"] = "normal",
+    **options: Unpack[OneOptions],
+) -> MultivariateFit: ...
+@overload
+def fit(
     x: ArrayLike, n_components: Number = 2, *, family: Name | tuple[str, float] = "normal", **options: Unpack[OneOptions]
 ) -> MixtureFit: ...
 @overload
@@ -379,13 +422,14 @@ def fit(
     errors: Literal["raise", "status"] = "raise",
     weights: ArrayLike | None = None,
     **options: Unpack[FitOptions],
-) -> MixtureFit | ComponentsFit:
+) -> MixtureFit | ComponentsFit | MultivariateFit:
     """Fit a mixture to one data set.
 
     Parameters
     ----------
-    x : array_like, shape (n,)
-        In any of the forms of :doc:`/data`.
+    x : array_like, shape (n,) or (n, d)
+        In any of the forms of :doc:`/data`. Rows of several columns, of an array or a frame, are fitted by normal mixtures in d
+        dimensions (see Notes).
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
@@ -397,16 +441,18 @@ def fit(
     weights : array_like, shape (n,), optional
     **options
         As in `fit_many`: n_init, starts, init_params, which may have shape (R, 3, K), method, tol, max_iter, prior, min_sd_ratio,
-        min_count, criterion, se, cov, precision, nan_policy, rng, device, workers, callback, progress, dataset_index. For
-        distributions that are no families of `fit_many`, and with constraints: n_init (16, 64 with fixed or equal weights), tol,
-        max_iter, min_sd_ratio, min_count, criterion, se, nan_policy, rng, workers, and the constraints: `equal`, the names of
-        parameters that all components share, as ``"scale"`` for equal variances of normal ones, ``"weights"`` among them; and
-        `fixed_weights`, (K,) numbers above 0, divided by their sum.
+        min_count, criterion, se, cov, precision, nan_policy, rng, device, workers, callback, progress, dataset_index. Rows
+        of several columns have covariance and max_condition, and not init_params, method, max_iter, prior, min_sd_ratio and
+        precision. For distributions that are no families of `fit_many`, and with constraints: n_init (16, 64 with fixed or
+        equal weights), tol, max_iter, min_sd_ratio, min_count, criterion, se, nan_policy, rng, workers, and the constraints:
+        `equal`, the names of parameters that all components share, as ``"scale"`` for equal variances of normal ones,
+        ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
 
     Returns
     -------
-    MixtureFit or ComponentsFit
-        A `ComponentsFit` where `family` names distributions that are no families of `fit_many`, or there are constraints.
+    MixtureFit, ComponentsFit or MultivariateFit
+        A `MultivariateFit` of rows of several columns. A `ComponentsFit` where `family` names distributions that are no families
+        of `fit_many`, or there are constraints.
 
     Raises
     ------
@@ -428,6 +474,18 @@ def fit(
     ``("uniform", {"loc": 0, "scale": 10})``, and count for no parameters: noise. The Laplace density has a cusp, so that its fits
     end with status 11 at best.
 
+    Rows of d > 1 columns are fitted by normal mixtures; a fit of status 0 is a certified maximum there, too. Starts are Ward's
+    hierarchies, k-means++ and rows next to random ones, of at most 256 rows, by distances that no linear map that the covariance
+    allows changes; the best end in Newton's method with the observed information. Components are then taken out and put in where
+    that gains most, while that helps; data sets of at most 900 observations are searched again, by other draws, until a search
+    ends at the best of those before. Many rows, from 9000 on, are searched by a third of them or fewer, and climbed with all.
+    Small data sets have many maxima: a larger `n_init` makes more starts and climbs from more of them, and `hits` of several
+    `n_climbed` make the best of them likely, never sure. Each model starts also from the fits of those among `covariance` that it
+    contains: "spherical" and "diag" and "tied" within "full". A component with fewer than d + 2 rows, or covariances whose
+    eigenvalues differ by more than `max_condition` in the metric of the pooled one, are not admissible: the likelihood has no
+    upper bound there. Neither the order of the rows nor copies in place of weights change a bit, and units nothing but rounding,
+    as do linear maps with full and tied covariances. ``equal="weights"`` fixes equal weights.
+
     Constraints are those of the distributions' own parameters: `equal` binds the components that have a parameter which is not
     fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
     constraints. With `fixed_weights` the components come in their order, and which of the weights a cluster gets is searched for:
@@ -439,7 +497,9 @@ def fit(
     ----------
     K. Lange, "A gradient algorithm locally equivalent to the EM algorithm", Journal of the Royal Statistical Society B 57
     (1995). C. Fraley, A. Raftery, "Model-based clustering, discriminant analysis, and density estimation", Journal of the
-    American Statistical Association 97 (2002): uniform noise.
+    American Statistical Association 97 (2002): uniform noise. G. Celeux, G. Govaert, "Gaussian parsimonious clustering models",
+    Pattern Recognition 28 (1995): covariance models. L. Garcia-Escudero, A. Gordaliza, C. Matran, A. Mayo-Iscar, "A general
+    trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues.
 
     Examples
     --------
@@ -461,12 +521,18 @@ def fit(
     >>> result = ns.mixture.fit(x, 2, family="normal", equal="scale", rng=0)
     >>> result.n_free, result.parameters["scale"].round(1).tolist()
     (4, [1.1, 1.1])
+    >>> X = np.concatenate([rng.normal(0, 1, (200, 2)), rng.normal(5, 1, (300, 2))])
+    >>> result = ns.mixture.fit(X, range(1, 4), covariance="all", rng=0)
+    >>> result.n_components, result.covariance, result.weights.round(1).tolist()
+    (2, 'spherical', [0.4, 0.6])
     """
     choice("errors", errors, ("raise", "status"))
+    if is_table(x):
+        return fit_table(x, n_components, family=family, weights=weights, errors=errors, **options)
     if weights is not None:
         rows_alike(x, weights, ("x", "weights"))
     known: Any = family if family is None or _general(family, options) else family_of(family)
-    x = one_data_set(x, known, options.pop("nan_policy", "omit"))
+    x = one_data_set(x, known, options.pop("nan_policy", None) or "omit")
     if options.get("init_params") is not None and known is not family:
         options["init_params"] = starts_of_one(options["init_params"], known)
     w = None if weights is None else [weights_of(weights, "weights")]

@@ -1,0 +1,61 @@
+"""Mixtures in several dimensions: a batch, models and numbers of components, one large data set; scikit-learn beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import numbastats as ns
+
+
+def blobs(seed, n, d, K, apart):
+    """Rows of K normal clusters."""
+    rng = np.random.default_rng(seed)
+    centres = apart * rng.normal(size=(K, d))
+    return centres[rng.integers(K, size=n)] + rng.normal(size=(n, d))
+
+
+class Large:
+    """Default fits of 100,000 rows beside scikit-learn's, all cores."""
+
+    params = [2, 5]
+    param_names = ["columns"]
+    timeout = 300
+
+    def setup(self, d):
+        self.x = blobs(4, 100_000, d, 4, 2.0)
+        self.labels = ns.mixture.fit(self.x, 4, covariance="full", rng=0)
+
+    def time_fit(self, d):
+        ns.mixture.fit(self.x, 4, covariance="full", rng=0)
+
+    def time_fit_of_scikit_learn(self, d):
+        from sklearn.mixture import GaussianMixture
+
+        GaussianMixture(4, random_state=0).fit(self.x)
+
+    def time_probabilities(self, d):
+        self.labels.predict_proba(self.x)
+
+
+class Fits:
+    """Certified fits on one thread."""
+
+    timeout = 300
+
+    def setup(self):
+        self.batch = np.stack([blobs(i, 500, 4, 2, 1.2) for i in range(200)])
+        self.one = blobs(3, 1000, 4, 4, 1.5)
+        ns.mixture.fit(self.one, 2, covariance="all", rng=0, workers=1)
+
+    def time_200_data_sets(self):
+        ns.mixture.fit_many(self.batch, 2, rng=0, workers=1)
+
+    def time_4_models_and_1_to_9_components(self):
+        ns.mixture.fit(self.one, range(1, 10), covariance="all", rng=0, workers=1)
+
+    def time_of_scikit_learn(self):
+        from sklearn.mixture import GaussianMixture
+
+        for K in range(1, 10):
+            for model in ("full", "tied", "diag", "spherical"):
+                GaussianMixture(K, covariance_type=model, random_state=0).fit(self.one)

@@ -1,0 +1,57 @@
+"""Standard errors: the observed information of local coordinates, carried to weights, means and covariances."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbastats._core.information import carried, inverse
+from numbastats.mixture.engine import run
+from numbastats.mixture.multivariate.kernels.information import INFORMATION
+from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
+
+__all__ = ["covariance_of", "information_of"]
+
+
+def _count(K, d, model):
+    own = d * (d + 1) // 2 if model.shape == FULL else d if model.shape == DIAGONAL else 1
+    return (K if model.free_weights else 0) + K * d + (own if model.pooled else K * own)
+
+
+def information_of(p, wanted, points, model, options):
+    """Information (M, P, P) of fits to data sets `wanted`, in units of the complete data's (M, P)."""
+    M, K = wanted.size, points.means.shape[1]
+    size = _count(K, p.rows.columns, model)
+    matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
+    run(INFORMATION, [p.rows, wanted, model, points, matrix, scale], M, options, (), cost=1e6)
+    return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale
+
+
+def covariance_of(information, scale, weights, covariances, model):
+    """Covariance of (weights, means, lower triangles of covariances) of one fit; NaN where the information is not definite."""
+    K, d = len(weights), covariances.shape[1]
+    low = np.tril_indices(d)
+    size = low[0].size
+    slopes = np.zeros((K + K * d + K * size, scale.size))
+    at = K if model.free_weights else 0
+    if model.free_weights:
+        slopes[:K, :K] = np.diag(weights) - np.outer(weights, weights)
+    for k in range(K):
+        root = np.linalg.cholesky(covariances[k])
+        slopes[K + k * d + np.arange(d)[:, None], at + k * d + np.arange(d)] = root
+    at += K * d
+    own = (scale.size - at) if model.pooled else (scale.size - at) // K
+    for k in range(K):
+        root = np.linalg.cholesky(covariances[k])
+        rows = K + K * d + k * size + np.arange(size)
+        first = at if model.pooled else at + k * own
+        if model.shape == FULL:
+            pairs = zip(*low, strict=True)
+            moves = [np.outer(root[:, i], root[:, j]) for i, j in pairs]
+            moves = [m + m.T if i != j else m for m, i, j in zip(moves, *low, strict=True)]
+        elif model.shape == DIAGONAL:
+            moves = [np.outer(root[:, i], root[:, i]) for i in range(d)]
+        else:
+            moves = [root @ root.T]
+        for a, move in enumerate(moves):
+            slopes[rows, first + a] = move[low]
+    return carried(inverse(information), slopes / scale)

@@ -1,0 +1,427 @@
+"""Observed information in local coordinates, and the step of Newton's method.
+
+About a point with covariances A A' the coordinates of a component are a move A delta of its mean, and a covariance
+A exp(Omega) A'. Scores are then z = A^-1 (x - m) and (z z' - I)/2; the complete data have the information n_k for each element of
+delta and for each pair of Omega, n_k/2 on its diagonal, and mass times weight for the logarithm of a weight. Diagonal, spherical
+and common covariances are linear subspaces: the Omega of all components are diagonal, multiples of I, or equal. So the
+information of every model comes from the same sums, and neither it nor Newton's decrement depends on units or, of full
+covariances, on rotations. A row that belongs to one component alone adds as much to one of Louis' sums as to the other: these are
+made of the other rows.
+
+By T. Louis' formula (J. R. Statist. Soc. B 44, 1982) information is C - sum_k sum r s s' + sum v v', v = sum_k r_k s_k; C is the
+complete data's. In units of C it is I - M, with M the rates at which EM converges. With weights that are free the direction in
+which all their logarithms move together has the eigenvalue 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbastats._core.climb import copy
+from numbastats._core.kernel import array_function
+from numbastats.mixture.multivariate.kernels.algebra import cholesky, congruent
+from numbastats.mixture.multivariate.kernels.passes import (
+    DIAGONAL,
+    FAST,
+    FULL,
+    LANES,
+    add_moments,
+    centred,
+    log_terms,
+    moments,
+    responsible,
+)
+from numbastats.mixture.multivariate.kernels.steps import copy_point, factor
+
+_function = array_function(fastmath=("contract",), host=False)
+_passing = array_function(fastmath=FAST, host=False)
+_making = array_function(fastmath=FAST, host=False, allocates=True)
+SURE = 1e-13  # what a row that belongs to one component may give to all others
+LONGEST = 1.0  # step of a logarithm of a weight, of Omega; of delta thrice as long
+
+
+class Features(NamedTuple):
+    """Buffers and sums of the information; P parameters and q features, filled up to multiples of four."""
+
+    z: object  # (d, LANES)
+    of_component: object  # (q, LANES)
+    of_row: object  # (P, LANES)
+    own: object  # (q, q): sums of r s s'
+    own_first: object  # (q,)
+    cross: object  # (P, P): sums of v v'
+    cross_first: object  # (P,)
+    place: object  # (K, q): which parameter a feature's coefficient is, -1 for none
+    x: object  # (d * LANES,): doubtful rows, their responsibilities (K, LANES), their weights (LANES,)
+    r: object
+    w: object
+
+
+class Newton(NamedTuple):
+    """Gradient and information in units of the complete data's, at a trial and at the best point."""
+
+    slope: object  # (2, P)
+    matrix: object  # (2, P, P)
+    scale: object  # (2, P): roots of the complete data's information
+    root: object  # (P, P)
+    step: object  # (P,)
+
+
+@_function
+def covariance_features(shape, d):
+    """How many features of z a covariance's score has."""
+    return d * (d + 1) // 2 if shape == FULL else d if shape == DIAGONAL else 1
+
+
+@_function
+def parameters(K, model, d):
+    """How many coordinates there are, weights that add up to 1 counted as K."""
+    own = covariance_features(model.shape, d)
+    return (K if model.free_weights > 0 else 0) + K * d + (own if model.pooled > 0 else K * own)
+
+
+@_making
+def new_features(K, model, d):
+    """Buffers for d columns."""
+    q = (1 + d + covariance_features(model.shape, d) + 3) // 4 * 4
+    p = (parameters(K, model, d) + 3) // 4 * 4
+    place = np.full((K, q), -1, np.int64)
+    own, at = covariance_features(model.shape, d), 0
+    for k in range(K):
+        if model.free_weights > 0:
+            place[k, 0] = at
+            at += 1
+    for k in range(K):
+        for i in range(d):
+            place[k, 1 + i] = at
+            at += 1
+    for k in range(K):
+        for i in range(own):
+            if model.pooled > 0 and k > 0:
+                place[k, 1 + d + i] = place[0, 1 + d + i]
+            else:
+                place[k, 1 + d + i] = at
+                at += 1
+    filled = (d + 3) // 4 * 4
+    return Features(
+        np.zeros((filled, LANES)),
+        np.zeros((q, LANES)),
+        np.zeros((p, LANES)),
+        np.zeros((q, q)),
+        np.zeros(q),
+        np.zeros((p, p)),
+        np.zeros(p),
+        place,
+        np.zeros(filled * LANES),
+        np.zeros((K, LANES)),
+        np.zeros(LANES),
+    )
+
+
+@_making
+def new_newton(p):
+    """Work space for p parameters."""
+    return Newton(np.zeros((2, p)), np.zeros((2, p, p)), np.zeros((2, p)), np.zeros((p, p)), np.zeros(p))
+
+
+@_passing
+def standardised(c, y, U, shape, d, z):
+    """z = U y."""
+    for i in range(d):
+        out = z[i]
+        for j in range(c):
+            out[j] = U[i, i] * y[i, j]
+        if shape == FULL:
+            for m in range(i):
+                u, a = U[i, m], y[m]
+                for j in range(c):
+                    out[j] += u * a[j]
+
+
+@_passing
+def _featured(c, z, shape, d, F):
+    """The scores of a component by weight, mean and covariance."""
+    one = F[0]
+    for j in range(c):
+        one[j] = 1.0
+    for i in range(d):
+        a, b = z[i], F[1 + i]
+        for j in range(c):
+            b[j] = a[j]
+    if shape == FULL:
+        at = 1 + d
+        for i in range(d):
+            a = z[i]
+            for m in range(i):
+                b, out = z[m], F[at]
+                for j in range(c):
+                    out[j] = a[j] * b[j]
+                at += 1
+            out = F[at]
+            for j in range(c):
+                out[j] = 0.5 * a[j] * a[j] - 0.5
+            at += 1
+    elif shape == DIAGONAL:
+        for i in range(d):
+            a, out = z[i], F[1 + d + i]
+            for j in range(c):
+                out[j] = 0.5 * a[j] * a[j] - 0.5
+    else:
+        out = F[1 + d]
+        for j in range(c):
+            out[j] = -0.5 * d
+        for i in range(d):
+            a = z[i]
+            for j in range(c):
+                out[j] += 0.5 * a[j] * a[j]
+
+
+@_passing
+def _into_rows(c, r, F, place, V):
+    """Add r times a component's features to the rows' scores, and weight r."""
+    for a in range(place.size):
+        if place[a] >= 0:
+            f, v = F[a], V[place[a]]
+            for j in range(c):
+                v[j] += r[j] * f[j]
+
+
+@_passing
+def _doubtful(c, x, w, lanes, f):
+    """Gather the rows of a tile that do not belong to one component alone; returns how many, filled up to a multiple of eight."""
+    at, sure, count = lanes.at, lanes.sum, 0
+    for j in range(c):
+        at[count] = j
+        count += 1 if sure[j] < 1.0 - SURE and w[j] > 0.0 else 0
+    several = (count + 7) // 8 * 8 if count > 0 else 0
+    for j in range(count, several):
+        at[j] = 0
+    for i in range(lanes.y.shape[0]):
+        a, b = x[i * c : (i + 1) * c], f.x[i * several : (i + 1) * several]
+        for j in range(several):
+            b[j] = a[at[j]]
+    for k in range(lanes.logs.shape[0]):
+        a, b = lanes.logs[k], f.r[k]
+        for j in range(several):
+            b[j] = a[at[j]]
+    for j in range(several):
+        f.w[j] = w[at[j]] if j < count else 0.0
+    return several
+
+
+@_passing
+def information_sums(x, w, point, model, facts, lanes, features, newton, sums, work):
+    """Log-likelihood without powers of 2 pi; gradient and information go into the first place of `newton`, counts into `sums`."""
+    K, d = point.means.shape[0], facts.columns
+    f, filled = features, point.means.shape[1]
+    slope, matrix, scale = newton.slope[0], newton.matrix[0], newton.scale[0]
+    p = slope.size
+    slope[:] = 0.0
+    matrix[:] = 0.0
+    scale[:] = 0.0
+    f.cross[:] = 0.0
+    f.cross_first[:] = 0.0
+    sums.total[:] = 0.0
+    sums.first[:] = 0.0
+    sums.second[:] = 0.0
+    loglik = 0.0
+    for lo in range(0, w.size, LANES):
+        c = min(LANES, w.size - lo)
+        part, weights = x[lo * filled : (lo + c) * filled], w[lo : lo + c]
+        log_terms(c, part, point, model.shape, lanes)
+        loglik += responsible(c, weights, lanes)
+        many = c
+        c = _doubtful(many, part, weights, lanes, f)
+        add_moments(many, part, weights, point, model.shape, lanes, sums)
+        if c == 0:
+            continue
+        V, F = f.of_row, f.of_component
+        V[:] = 0.0
+        for k in range(K):
+            r, place = f.r[k], f.place[k]
+            centred(c, f.x, point.means[k], lanes.y)
+            standardised(c, lanes.y, point.factors[k], model.shape, d, f.z)
+            _featured(c, f.z, model.shape, d, F)
+            _into_rows(c, r, F, place, V)
+            for j in range(c):
+                r[j] *= f.w[j]
+            f.own[:] = 0.0
+            f.own_first[:] = 0.0
+            moments(c, r, F, FULL, lanes.four, f.own_first, f.own)
+            for a in range(place.size):
+                if place[a] >= 0:
+                    row = matrix[place[a]]
+                    for b in range(a + 1):
+                        if place[b] >= 0:
+                            row[place[b]] -= f.own[a, b]
+        moments(c, f.w, V, FULL, lanes.four, f.cross_first, f.cross)
+    for a in range(p):  # places rise with features, so that all is in the lower triangle
+        for b in range(a + 1):
+            matrix[a, b] += f.cross[a, b]
+    _slopes(point, model, facts, sums, features, slope, work)
+    _in_units(point, model, facts, sums, features, newton, p)
+    return loglik
+
+
+@_function
+def _slopes(point, model, facts, sums, features, slope, work):
+    """The gradient before the complete data's share of it, from the moments of all rows."""
+    d, place, shape, second = facts.columns, features.place, model.shape, work[0]
+    for k in range(point.means.shape[0]):
+        U, n = point.factors[k], sums.total[k]
+        if model.free_weights > 0:
+            slope[place[k, 0]] = n
+        for i in range(d):
+            s = 0.0
+            for m in range(i + 1 if shape == FULL else 0):
+                s += U[i, m] * sums.first[k, m]
+            slope[place[k, 1 + i]] = s if shape == FULL else U[i, i] * sums.first[k, i]
+        if shape == FULL:
+            congruent(U, sums.second[k], d, work[1], second)
+        at = 1 + d
+        for i in range(d):
+            if shape == FULL:
+                for m in range(i):
+                    slope[place[k, at]] += second[i, m]
+                    at += 1
+            own = second[i, i] if shape == FULL else U[i, i] * U[i, i] * sums.second[k, i, i]
+            slope[place[k, at]] += 0.5 * (own - n)
+            at += 1 if shape <= DIAGONAL else 0
+
+
+@_function
+def _in_units(point, model, facts, sums, features, newton, p):
+    """Gradient and information in units of the complete data's."""
+    K, d = point.means.shape[0], facts.columns
+    slope, matrix, scale, place = newton.slope[0], newton.matrix[0], newton.scale[0], features.place
+    for k in range(K):
+        n = sums.total[k]
+        if model.free_weights > 0:
+            expected = facts.mass * math.exp(point.log_weights[k])
+            slope[place[k, 0]] -= expected
+            scale[place[k, 0]] = expected
+        for i in range(d):
+            scale[place[k, 1 + i]] = n
+        at = 1 + d
+        if model.shape == FULL:
+            for i in range(d):
+                for _m in range(i):
+                    scale[place[k, at]] += n
+                    at += 1
+                scale[place[k, at]] += 0.5 * n
+                at += 1
+        elif model.shape == DIAGONAL:
+            for i in range(d):
+                scale[place[k, at + i]] += 0.5 * n
+        else:
+            scale[place[k, at]] += 0.5 * n * d
+    for a in range(p):
+        scale[a] = math.sqrt(scale[a])
+        slope[a] = slope[a] / scale[a]
+        for b in range(a + 1):
+            matrix[a, b] = matrix[a, b] / scale[a] / scale[b]
+        matrix[a, a] += 1.0
+
+
+@_function
+def moved(source, step, scale, model, facts, features, pivots, work, target):
+    """The point after a step in local coordinates; False where a component has collapsed.
+
+    Returns also the share of the step that was taken: exp(Omega) is I + Omega + Omega^2/2, which is positive definite.
+    """
+    K, d, place = source.means.shape[0], facts.columns, features.place
+    share = 1.0
+    for k in range(K):
+        if model.free_weights > 0:
+            size = abs(step[place[k, 0]] / scale[place[k, 0]])
+            share = min(share, 3.0 * LONGEST / size) if size > 3.0 * LONGEST else share
+        size = 0.0
+        for i in range(d):  # as long in all directions
+            size += (step[place[k, 1 + i]] / scale[place[k, 1 + i]]) ** 2
+        size = math.sqrt(size)
+        share = min(share, 3.0 * LONGEST / size) if size > 3.0 * LONGEST else share
+        size = 0.0
+        for a in range(1 + d, place.shape[1]):
+            if place[k, a] >= 0:
+                v = step[place[k, a]] / scale[place[k, a]]
+                size += v * v
+        if model.shape == FULL:
+            size *= 2.0
+        size = math.sqrt(size)
+        share = min(share, LONGEST / size) if size > LONGEST else share
+    L, omega, second, out = work[0], work[1], work[2], work[3]
+    top = -math.inf
+    copy_point(source, target)
+    for k in range(K):
+        if model.free_weights > 0:
+            a = place[k, 0]
+            target.log_weights[k] = source.log_weights[k] + share * step[a] / scale[a]
+        top = max(top, target.log_weights[k])
+    total = 0.0
+    for k in range(K):
+        total += math.exp(target.log_weights[k] - top)
+    for k in range(K):
+        target.log_weights[k] -= top + math.log(total)
+        if model.shape == FULL:
+            cholesky(source.covariances[k], d, 0.0, L)
+        else:
+            for i in range(d):
+                for j in range(i):
+                    L[i, j] = 0.0
+                L[i, i] = math.sqrt(source.covariances[k, i, i])
+        at = 1 + d
+        for i in range(d):
+            s = 0.0
+            for j in range(i + 1):
+                s += L[i, j] * step[place[k, 1 + j]] / scale[place[k, 1 + j]]
+            target.means[k, i] += share * s
+            for j in range(i):
+                omega[i, j] = 0.0
+                if model.shape == FULL:
+                    omega[i, j] = share * step[place[k, at]] / scale[place[k, at]]
+                    at += 1
+                omega[j, i] = omega[i, j]
+            omega[i, i] = share * step[place[k, at]] / scale[place[k, at]]
+            at += 1 if model.shape <= DIAGONAL else 0
+        if model.shape == FULL:
+            _exponential(omega, second, d)
+            for i in range(d):  # L exp(Omega) L'
+                for j in range(d):
+                    s = 0.0
+                    for m in range(i + 1):
+                        s += L[i, m] * second[m, j]
+                    out[i, j] = s
+            for i in range(d):
+                for j in range(i + 1):
+                    s = 0.0
+                    for m in range(j + 1):
+                        s += out[i, m] * L[j, m]
+                    target.covariances[k, i, j] = s
+                    target.covariances[k, j, i] = s
+        else:
+            for i in range(d):
+                v = omega[i, i]
+                target.covariances[k, i, i] = L[i, i] * L[i, i] * (1.0 + v + 0.5 * v * v)
+    return factor(target, model, facts, pivots, L), share
+
+
+@_function
+def _exponential(omega, out, d):
+    """I + omega + omega^2/2."""
+    for i in range(d):
+        for j in range(d):
+            s = 0.0
+            for m in range(d):
+                s += omega[i, m] * omega[m, j]
+            out[i, j] = omega[i, j] + 0.5 * s + (1.0 if i == j else 0.0)
+
+
+@_function
+def keep(newton):
+    """The gradient and information of the trial point become those of the best point."""
+    copy(newton.slope[0], newton.slope[1])
+    copy(newton.scale[0], newton.scale[1])
+    for i in range(newton.matrix.shape[1]):
+        copy(newton.matrix[0, i], newton.matrix[1, i])

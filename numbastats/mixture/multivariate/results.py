@@ -1,0 +1,616 @@
+"""Results in several dimensions: mixtures of normal distributions, fits of one data set and of many."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numbastats._core.errors import names_ours
+from numbastats._core.groups import Keys
+from numbastats._core.kinds import in_kind_of
+from numbastats._core.launch import launch
+from numbastats._core.parallel import worker_count
+from numbastats._core.random import normalise_rng
+from numbastats._core.results import Batch, OptionalIntervals, Result, Table, dataset, with_intervals
+from numbastats._core.status import CONVERGED, REFUSED, Status
+from numbastats.mixture.arguments import Seed, in_words
+from numbastats.mixture.multivariate.arguments import counted, points_of
+from numbastats.mixture.multivariate.kernels.passes import FULL, Point
+from numbastats.mixture.multivariate.kernels.sums import SCORES
+
+_IN_WORDS = {  # where the words of one dimension name what several have not
+    Status.NO_CONVERGENCE: "the decrement test was not met, or the likelihood still rises; the best point is returned. Fewer "
+    "components, another covariance or more starts (n_init=) may end at a maximum",
+    Status.COLLAPSED: "every start collapsed onto too few rows: try fewer components, covariance='tied' or 'diag', or more "
+    "starts (n_init=)",
+    Status.INADMISSIBLE: "a certified local maximum exists, but a covariance of it is narrower than max_condition allows beside "
+    "the others, or a component has less than min_count rows",
+}
+
+
+def words_of(status) -> str:
+    """The meaning of a status in several dimensions."""
+    return _IN_WORDS.get(status, in_words(status))
+
+
+@names_ours
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class NormalMixture(Result):
+    """A mixture of normal distributions in several dimensions.
+
+    Attributes
+    ----------
+    weights : numpy.ndarray, shape (K,)
+    means : numpy.ndarray, shape (K, d)
+    covariances : numpy.ndarray, shape (K, d, d)
+    columns : tuple
+        Names of the columns, numbers from 0 on where the data had none.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> rng = np.random.default_rng(1)
+    >>> x = np.concatenate([rng.normal(-3, 1, (200, 2)), rng.normal(5, 1, (300, 2))])
+    >>> fit = ns.mixture.fit(x, 2, covariance="full", rng=0)
+    >>> fit.marginal([1]).means.round().ravel().tolist()
+    [-3.0, 5.0]
+    >>> fit.conditional({0: 5.0}).weights.round(3).tolist()
+    [0.0, 1.0]
+    """
+
+    weights: NDArray
+    means: NDArray
+    covariances: NDArray
+    columns: tuple
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return len(self.weights)
+
+    def _there(self):
+        if not np.isfinite(self.weights).all():
+            status = getattr(self, "status", None)
+            said = "" if status is None else f" (status {status}: {self.message})"  # type: ignore[attr-defined]
+            raise ValueError(f"there are no parameters{said}")
+
+    def _point(self):
+        """Parameters as kernels have them, about the mean of the mixture."""
+        self._there()
+        K, d = self.means.shape
+        filled = -(-d // 4) * 4
+        point = Point(np.log(self.weights), np.zeros((K, filled)), *np.zeros((2, K, filled, filled)), np.zeros(K))
+        centre = self.weights @ self.means
+        point.means[:, :d] = self.means - centre
+        factors = np.linalg.inv(np.linalg.cholesky(self.covariances))
+        point.factors[:, :d, :d] = factors
+        point.heights[:] = point.log_weights + np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        return point, np.stack([centre, np.ones(d)])
+
+    def _scores(self, x, workers, density=False, resp=False, labels=False):
+        rows, shape = points_of(x, self.columns)
+        point, shift = self._point()
+        n, K = len(rows), self.n_components
+        outs = np.empty(n if density else 0), np.empty((n if resp else 0, K)), np.empty(n if labels else 0, np.int64)
+        cost = K * (10.0 + 0.2 * rows.shape[1] ** 2)
+        launch(SCORES, (rows, point, FULL, shift, *outs), n, device="cpu", workers=worker_count(workers), cost=cost)
+        missing = np.isnan(rows).any(axis=1)
+        if missing.any():
+            for out, blank in zip(outs, (math.nan, math.nan, -1), strict=True):
+                if len(out):
+                    out[missing] = blank
+        return shape, *outs
+
+    def logpdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
+        """Logarithm of the density.
+
+        Parameters
+        ----------
+        x : array_like, shape (..., d)
+            Of a frame the columns of the fit are taken by name.
+        workers : int, optional
+
+        Returns
+        -------
+        array or scalar
+            Of shape (...,); NaN where a value is missing.
+        """
+        shape, density, _, _ = self._scores(x, workers, density=True)
+        return in_kind_of(density.reshape(shape)[()], x)
+
+    def pdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
+        """Density.
+
+        Parameters
+        ----------
+        x : array_like, shape (..., d)
+        workers : int, optional
+
+        Returns
+        -------
+        array or scalar
+        """
+        shape, density, _, _ = self._scores(x, workers, density=True)
+        return in_kind_of(np.exp(density).reshape(shape)[()], x)
+
+    def predict_proba(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
+        """Posterior probabilities of the components; no memory is taken beside that of the result.
+
+        Parameters
+        ----------
+        x : array_like, shape (..., d)
+        workers : int, optional
+
+        Returns
+        -------
+        array, shape (..., K)
+        """
+        shape, _, resp, _ = self._scores(x, workers, resp=True)
+        return in_kind_of(resp.reshape((*shape, self.n_components)), x)
+
+    def predict(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
+        """Most probable component of every row.
+
+        Parameters
+        ----------
+        x : array_like, shape (..., d)
+        workers : int, optional
+
+        Returns
+        -------
+        array of int
+            -1 where a value is missing.
+        """
+        shape, _, _, labels = self._scores(x, workers, labels=True)
+        return in_kind_of(labels.reshape(shape)[()], x)
+
+    def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
+        """Draws.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+        rng : None, int, SeedSequence or Generator
+
+        Returns
+        -------
+        numpy.ndarray, shape (*size, d)
+        """
+        self._there()
+        shape = () if size is None else (size,) if not hasattr(size, "__iter__") else tuple(size)
+        if not all(hasattr(n, "__index__") and n >= 0 for n in shape):
+            raise ValueError(f"size={size!r} is no number of draws, and no shape; use integers >= 0")
+        generator = np.random.default_rng(int(normalise_rng(rng)))
+        n = math.prod(shape)
+        k = np.minimum(np.searchsorted(np.cumsum(self.weights), generator.random(n)), self.n_components - 1)
+        z = generator.standard_normal((n, self.means.shape[1]))
+        low = np.linalg.cholesky(self.covariances)
+        out = self.means[k]
+        for j in range(self.n_components):
+            out[k == j] += z[k == j] @ low[j].T
+        return out.reshape((*shape, out.shape[1]))
+
+    def mean(self) -> NDArray:
+        """Mean vector (d,) of the mixture."""
+        self._there()
+        return self.weights @ self.means
+
+    def cov(self) -> NDArray:
+        """Covariance matrix (d, d) of the mixture: that within the components and that between their means."""
+        apart = self.means - self.mean()
+        return np.einsum("k,kij->ij", self.weights, self.covariances) + (apart.T * self.weights) @ apart
+
+    def _at(self, columns):
+        """Places of columns by name."""
+        for name in columns:
+            if name not in self.columns:
+                raise ValueError(f"{name!r} is no column of the fit; these are {list(self.columns)}")
+        places = [self.columns.index(name) for name in columns]
+        if not places or len(set(places)) < len(places):
+            raise ValueError(f"columns={list(columns)!r} must name one column or more, each once")
+        return places
+
+    def marginal(self, columns: Sequence) -> NormalMixture:
+        """The distribution of some of the columns.
+
+        Parameters
+        ----------
+        columns : sequence
+            Names, or numbers where the columns have none; the order is kept.
+
+        Returns
+        -------
+        NormalMixture
+
+        Raises
+        ------
+        ValueError
+            For unknown columns, and of a fit without parameters.
+        """
+        self._there()
+        at = self._at([columns] if isinstance(columns, str) or not hasattr(columns, "__iter__") else list(columns))
+        names = tuple(self.columns[i] for i in at)
+        return NormalMixture(self.weights, self.means[:, at], self.covariances[:, at][:, :, at], names)
+
+    def conditional(self, values: Mapping[Any, float]) -> NormalMixture:
+        """The distribution of the other columns where some have these values.
+
+        Parameters
+        ----------
+        values : mapping
+            A number for each of some columns, by name.
+
+        Returns
+        -------
+        NormalMixture
+            Far out, where the density of the values is below the least double, its weights are still right.
+
+        Raises
+        ------
+        ValueError
+            For unknown columns, for values that are not finite, where no column is left, and of a fit without parameters.
+        """
+        self._there()
+        given = self._at(list(values))
+        rest = [i for i in range(len(self.columns)) if i not in given]
+        for name, value in values.items():
+            if np.ndim(value):
+                raise ValueError(f"the value of {name!r} has shape {np.shape(value)}; pass one number, and call once for each")
+        x = np.array([float(v) for v in values.values()])
+        if not rest or not np.isfinite(x).all():
+            raise ValueError("values must be finite numbers, and leave one column at least; use pdf for all columns")
+        logs = np.log(self.weights)
+        means, covariances = [], []
+        for k, (m, c) in enumerate(zip(self.means, self.covariances, strict=True)):
+            low = np.linalg.cholesky(c[np.ix_(given, given)])
+            z = np.linalg.solve(low, x - m[given])
+            half = np.linalg.solve(low, c[np.ix_(given, rest)])
+            logs[k] += -0.5 * z @ z - np.log(np.diag(low)).sum()
+            means.append(m[rest] + half.T @ z)
+            covariances.append(c[np.ix_(rest, rest)] - half.T @ half)
+        weights = np.exp(logs - logs.max())
+        names = tuple(self.columns[i] for i in rest)
+        return NormalMixture(weights / weights.sum(), np.array(means), np.array(covariances), names)
+
+    @property
+    def component_distributions(self) -> tuple[NormalMixture, ...]:
+        """The components, as mixtures of one."""
+        self._there()
+        one = np.ones(1)
+        return tuple(
+            NormalMixture(one, m[None], c[None], self.columns) for m, c in zip(self.means, self.covariances, strict=True)
+        )
+
+    def _headline(self) -> str:
+        return f"{counted(self.n_components, 'component')} in {counted(len(self.columns), 'dimension')}"
+
+    def summary(self) -> Table:
+        """The components as a table: "weight", then means and standard deviations by the names of the columns."""
+        return Table(_moments_by_name(self, slice(None)))
+
+
+def _moments_by_name(one, rows):
+    """Weights, means and standard deviations of components, by the names of the columns; of a batch those of some rows."""
+    weights, means, variances = one.weights[rows], one.means[rows], np.diagonal(one.covariances[rows], axis1=-2, axis2=-1)
+    each = {"weight": weights} | {f"mean_{name}": means[..., i] for i, name in enumerate(one.columns)}
+    return each | {f"sd_{name}": np.sqrt(variances[..., i]) for i, name in enumerate(one.columns)}
+
+
+def _errors_by_name(one, columns, rows):
+    """Standard errors of what `_moments_by_name` has, and estimates with their errors for intervals."""
+    if not one.se:
+        return {}, {}
+    errors = {"weight": one.se["weights"][rows]}
+    variances = np.diagonal(one.se["covariances"][rows], axis1=-2, axis2=-1)
+    for i, name in enumerate(one.columns):
+        errors |= {f"mean_{name}": one.se["means"][rows][..., i], f"sd_{name}": variances[..., i] / (2.0 * columns[f"sd_{name}"])}
+    return {f"se_{name}": e for name, e in errors.items()}, {name: (columns[name], e) for name, e in errors.items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MultivariateFit(NormalMixture, OptionalIntervals):
+    """Mixture of normal distributions fitted to rows of several columns, by `fit`.
+
+    Attributes
+    ----------
+    weights, means, covariances, columns
+        As of `NormalMixture`. Components are in the order of their means in the first column.
+    covariance : str
+        The model: "full", "tied", "diag" or "spherical".
+    loglik, bic, aic, icl : float
+        Log-likelihood and criteria, of which less is better; icl is bic and twice the entropy of the responsibilities.
+    n_free : int
+        Free parameters.
+    status : int
+        A `numbastats.Status`.
+    message : str
+    converged : bool
+        Whether `status` is 0 or 13.
+    n_iter : int
+        Passes of the best climb.
+    n_used, n_missing, n_dropped : int
+        Rows that the fit rests on; rows with a missing value; rows left out, being missing or of weight 0.
+    hits, n_climbed, n_starts, n_singular : int
+        Climbs from starts that ended within 1e-3 of the best; climbs; starts, drawn and by insertion; those that collapsed. Hits
+        prove nothing: all starts may miss the best maximum, in small data sets above all. Another `rng` or more starts, `n_init`,
+        are a check.
+    runner_up : float
+        The next certified log-likelihood, NaN if none was seen.
+    gap : float
+        The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
+    decrement, min_eig : float
+        g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
+        at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations.
+    condition : float
+        The largest over the least eigenvalue of all covariances in the metric of the pooled one.
+    se : dict
+        Standard errors of "weights", "means" and "covariances", of the shapes of these, NaN where the fit is not certified; empty
+        unless asked for.
+    covariance_of_estimates : numpy.ndarray
+        Of (weights, means, lower triangles of covariances); (0, 0) unless asked for.
+    selection : Table
+        A row for each number of components and model that was tried.
+    """
+
+    covariance: str
+    loglik: float
+    bic: float
+    aic: float
+    icl: float
+    n_free: int
+    status: int
+    message: str
+    converged: bool
+    n_iter: int
+    n_used: int
+    n_missing: int
+    n_dropped: int
+    hits: int
+    n_climbed: int
+    n_starts: int
+    n_singular: int
+    runner_up: float
+    gap: float
+    decrement: float
+    min_eig: float
+    condition: float
+    se: dict
+    covariance_of_estimates: NDArray
+    selection: Table = dataclasses.field(default_factory=Table, repr=False)
+
+    @property
+    def n_values(self) -> int:
+        """Number of rows that the fit rests on."""
+        return self.n_used
+
+    @property
+    def family(self) -> str:
+        """The family of the components."""
+        return "normal"
+
+    def summary(self, level: float | None = None) -> Table:
+        """The components as a table.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1; the fit must have standard errors (``se=True``).
+
+        Returns
+        -------
+        Table
+            A dict of columns that prints as a table: "weight", ``"mean_"`` and ``"sd_"`` with the names of the columns; for a
+            level also ``"se_"``, ``"lower_"`` and ``"upper_"`` before these, and "level".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of a fit without standard errors.
+        """
+        columns = _moments_by_name(self, slice(None))
+        errors, known = ({}, {}) if level is None else _errors_by_name(self, columns, slice(None))
+        return with_intervals(columns | errors, known, level)
+
+    @property
+    def precisions_cholesky(self) -> NDArray:
+        """Upper triangular factors (K, d, d) of the inverse covariances, as scikit-learn has them."""
+        self._there()
+        return np.swapaxes(np.linalg.inv(np.linalg.cholesky(self.covariances)), 1, 2)
+
+    def _headline(self) -> str:
+        missing = f", {self.n_missing} missing" if self.n_missing else ""
+        return (
+            f"{counted(self.n_components, 'component')}, covariance {self.covariance!r}, {counted(self.n_used, 'row')} of "
+            f"{counted(len(self.columns), 'column')}"
+            f"{missing}, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
+        )
+
+    def to_xarray(self) -> Any:
+        """The fit as a dataset of xarray, which must be installed.
+
+        Returns
+        -------
+        xarray.Dataset
+            "weight", "mean" and "covariance" along "component", "column" and "other_column".
+        """
+        import xarray
+
+        names = [str(name) for name in self.columns]
+        variables = {
+            "weight": ("component", self.weights),
+            "mean": (("component", "column"), self.means),
+            "covariance": (("component", "column", "other_column"), self.covariances),
+        }
+        variables |= {name: ((), getattr(self, name)) for name in ("loglik", "bic", "aic", "icl", "status")}
+        coordinates = {"component": np.arange(self.n_components), "column": names, "other_column": names}
+        return xarray.Dataset(variables, coordinates, {"covariance_model": self.covariance})
+
+
+_ARRAYS = (
+    "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped hits n_climbed n_starts n_singular".split()
+)
+_ARRAYS += "runner_up gap decrement min_eig condition n_components".split()
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MultivariateBatch(Batch, OptionalIntervals):
+    """Mixtures of normal distributions fitted to D data sets of several columns, by `fit_many`.
+
+    Attributes
+    ----------
+    weights : numpy.ndarray, shape (D, K)
+        NaN where a data set has fewer components than others.
+    means : numpy.ndarray, shape (D, K, d)
+    covariances : numpy.ndarray, shape (D, K, d, d)
+    columns : tuple
+    models : numpy.ndarray of str, shape (D,)
+        The covariance model of each.
+    numbers : dict of numpy.ndarray
+        What `MultivariateFit` has as numbers, arrays (D,) that are attributes of the batch, too, as ``batch.loglik``.
+    tried : dict of numpy.ndarray
+        Columns of `selection`, (D, number of candidates) each.
+    se : dict of numpy.ndarray
+        Standard errors of "weights", "means" and "covariances", of the shapes of these, NaN where a fit is not certified; empty
+        unless asked for.
+    covariance_of_estimates : dict
+        Of the data sets that have one, by their number.
+    notes : dict
+        What `message` says beside the status, by number.
+    keys : tuple or None
+    """
+
+    weights: NDArray
+    means: NDArray
+    covariances: NDArray
+    columns: tuple
+    models: NDArray
+    numbers: dict
+    tried: dict
+    notes: dict
+    se: dict
+    covariance_of_estimates: dict
+    keys: Keys | None = dataclasses.field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def __getattr__(self, name: str) -> NDArray:
+        if name in _ARRAYS:
+            return self.numbers[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_ARRAYS})
+
+    def message(self, i: Any) -> str:
+        """What the status of a data set means, by its index or key."""
+        return self._said(self._place(i))
+
+    def _said(self, i):
+        status, note = int(self.status[i]), self.notes.get(i)
+        return note if note and status in REFUSED else "; ".join(filter(None, (words_of(status), note)))
+
+    @property
+    def n_values(self) -> NDArray:
+        """Numbers (D,) of rows that the fits rest on: `n_used`, by the name that all fits have."""
+        return self.n_used
+
+    @property
+    def messages(self) -> NDArray[np.str_]:
+        """What the statuses mean, as `message` says it of one."""
+        return np.array([self._said(i) for i in range(len(self))], np.str_)
+
+    def selection_of(self, i: int) -> Table:
+        """What was tried for the data set at a position."""
+        return Table(self._tried(slice(i, i + 1)))
+
+    @property
+    def selection(self) -> Table:
+        """A row for each model and number of components that was tried with each data set: its number or key, then as of one."""
+        columns = self._tried(slice(None))
+        sets = np.repeat(np.arange(len(self)), self.tried["n_components"].size)
+        return self._table(({"data_set": sets} if self.keys is None else {}) | columns, Table, "data_set", sets)
+
+    def _tried(self, sets):
+        """What was tried for some of the data sets, one after the other."""
+        models = self.models[sets, None]
+        shape = len(models), self.tried["n_components"].size
+        columns = {n: values[sets] if values.ndim > 1 else np.broadcast_to(values, shape) for n, values in self.tried.items()}
+        chosen = (columns["n_components"] == self.n_components[sets, None]) & (columns["covariance"] == models)
+        words = np.array([words_of(int(s)) for s in columns["status"].ravel()], np.str_)
+        return {name: values.ravel() for name, values in columns.items()} | {"meaning": words, "chosen": chosen.ravel()}
+
+    def _item(self, i: int) -> MultivariateFit:
+        K = int(self.n_components[i])
+        values = {name: self.numbers[name][i].item() for name in _ARRAYS if name != "n_components"}
+        none = np.zeros((0, 0))
+        return MultivariateFit(
+            weights=self.weights[i, :K],
+            means=self.means[i, :K],
+            covariances=self.covariances[i, :K],
+            columns=self.columns,
+            covariance=str(self.models[i]),
+            message=self._said(i),
+            se={name: values[i][:K] for name, values in self.se.items()},
+            covariance_of_estimates=self.covariance_of_estimates.get(i, none),
+            selection=self.selection_of(i),
+            **values,
+        )
+
+    def _headline(self) -> str:
+        certified = int(np.sum(self.status == 0))
+        sets, columns = counted(len(self), "data set"), counted(len(self.columns), "column")
+        return f"{sets} of {columns}, {certified} with a certified local maximum"
+
+    def summary(self, level: float | None = None) -> Table:
+        """A row for each component of each data set.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence of intervals, between 0 and 1; the fits must have standard errors.
+
+        Returns
+        -------
+        Table
+            The number or key of the data set, "component", what `MultivariateFit.summary` has, "loglik" and "status".
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or of fits without standard errors.
+        """
+        there = np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None]
+        sets, component = np.nonzero(there)
+        columns = {"data_set": sets} if self.keys is None else {}
+        columns |= {"component": component} | _moments_by_name(self, there)
+        columns |= {"loglik": self.loglik[sets], "status": self.status[sets]}
+        errors, known = ({}, {}) if level is None else _errors_by_name(self, columns, there)
+        return self._table(columns | errors, lambda made: with_intervals(made, known, level), "data_set", sets)
+
+    def to_xarray(self) -> Any:
+        """The fits as a dataset of xarray, which must be installed.
+
+        Returns
+        -------
+        xarray.Dataset
+            "weight", "mean", "covariance" along "data_set", "component", "column", "other_column"; numbers along "data_set".
+        """
+        names = [str(name) for name in self.columns]
+        values = {"weight": self.weights}
+        values |= {name: self.numbers[name] for name in ("loglik", "bic", "aic", "icl", "status", "converged", "n_components")}
+        made = dataset(values, len(self), self.keys, {"component": np.arange(self.weights.shape[1])}, family="normal")
+        first = made["weight"].dims[0]
+        made["mean"] = ((first, "component", "column"), self.means)
+        made["covariance"] = ((first, "component", "column", "other_column"), self.covariances)
+        return made.assign_coords(column=names, other_column=names)
+
+
+def converged(status):
+    """Whether fits are at a maximum."""
+    return np.isin(status, CONVERGED)

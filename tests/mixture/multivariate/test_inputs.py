@@ -1,0 +1,218 @@
+"""Data as users have them: names of columns, bad data sets among good ones, and the sentences that say what is wrong."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import numbastats as ns
+from numbastats.interop import GaussianMixture
+from tests.mixture.multivariate import naive
+
+X = naive.blobs(2, 100, 3, 2)
+
+
+def fitted(x=X, K=2, **options):
+    return ns.mixture.fit(x, K, rng=0, **options)
+
+
+def test_a_batch_loses_only_data_sets_with_missing_values():
+    data = np.stack([naive.blobs(i, 80, 2, 2) for i in range(4)])
+    good = ns.mixture.fit_many(data, 2, rng=0)
+    data[2, 5, 1] = np.nan
+    batch = ns.mixture.fit_many(data, 2, rng=0)
+    assert batch.status.tolist() == [0, 0, 8, 0] and batch.n_missing.tolist() == [0, 0, 1, 0]
+    assert (batch.loglik == good.loglik)[[0, 1, 3]].all() and np.isnan(batch.loglik[2])
+    assert batch.message(2).startswith("data[2] has 1 row with missing values") and "index 5" in batch.message(2)
+    keyed = ns.mixture.fit_many(dict(zip("abcd", data, strict=True)), 2, rng=0)
+    assert keyed.message("c").startswith("data['c'] has 1 row")
+    with pytest.raises(ValueError, match=r"data\[2\] has 1 row"):
+        ns.mixture.fit_many(data, 2, nan_policy="raise")
+    omitted = ns.mixture.fit_many(data, 2, rng=0, nan_policy="omit")
+    assert omitted.status[2] == 0 and omitted.n_used.tolist() == [80, 80, 79, 80]
+
+
+def test_a_batch_loses_only_data_sets_of_other_columns():
+    sets = [naive.blobs(0, 60, 2, 2), naive.blobs(1, 50, 3, 2), naive.blobs(2, 70, 2, 2)]
+    batch = ns.mixture.fit_many(sets, 2, rng=0)
+    assert batch.status.tolist() == [0, 7, 0] and batch.means.shape == (3, 2, 2)
+    assert batch.message(1) == "data[1] has 3 columns, and most data sets have 2 columns: all must have the same"
+    weighted = ns.mixture.fit_many(sets, 2, rng=0, weights=[np.ones(len(x)) for x in sets])
+    assert (weighted.loglik == batch.loglik)[[0, 2]].all()
+    pandas = pytest.importorskip("pandas")
+    frames = [pandas.DataFrame(x, columns=list("abc")[: x.shape[1]]) for x in sets]
+    frames.append(frames[0][["b", "a"]])
+    frames.append(frames[0].rename(columns={"b": "z"}))
+    batch = ns.mixture.fit_many(frames, 2)
+    assert batch.columns == ("a", "b") and batch.status.tolist() == [0, 7, 0, 0, 7]
+    assert batch.loglik[3] == pytest.approx(batch.loglik[0], rel=1e-12) and "['a', 'z']" in batch.message(4)
+
+
+def test_a_batch_loses_only_data_sets_of_bad_weights():
+    sets = [naive.blobs(i, 60, 2, 2) for i in range(3)]
+    w = [np.ones(60) for _ in sets]
+    w[1][7] = -1.0
+    batch = ns.mixture.fit_many(sets, 2, rng=0, weights=w)
+    assert batch.status.tolist() == [0, 8, 0] and batch.message(1).endswith("the one at index 7 is -1")
+    with pytest.raises(ValueError, match=r"weights\[1\] has shape \(5,\) for 60 rows"):
+        ns.mixture.fit_many(sets, 2, weights=[w[0], np.ones(5), w[2]])
+    flat = ns.mixture.fit_many(np.concatenate(sets), 2, rng=0, offsets=[0, 60, 120, 180], weights=np.concatenate(w))
+    assert flat.status.tolist() == [0, 8, 0] and (flat.loglik == batch.loglik)[[0, 2]].all()
+
+
+def test_weights_that_do_not_count_are_said():
+    with pytest.warns(UserWarning, match="the weights add up to 50 for 100 values"):
+        fitted(weights=np.full(100, 0.5))
+    with pytest.raises(ValueError, match=r"100 rows that count 1, .*for shares pass weights \* 100 / sum"):
+        fitted(weights=np.full(100, 0.01))
+    with pytest.warns(UserWarning, match="the weights of data set 1 add up to 50"):
+        ns.mixture.fit_many([X, X], 2, rng=0, weights=[np.ones(100), np.full(100, 0.5)])
+
+
+def test_columns_are_taken_by_name():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    found, model = fitted(frame), ns.mixture.Mixture(2, rng=0).fit(frame)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    for one in (found, model):
+        assert (one.predict(frame[["c", "a", "b"]]) == found.predict(X)).all()
+        with pytest.raises(ValueError, match=r"has no column 'b': the fit has \['a', 'b', 'c'\], and x has \['a', 'B', 'c'\]"):
+            one.predict(frame.rename(columns={"b": "B"}))
+        with pytest.raises(ValueError, match="no column 'c'"):
+            one.predict(frame[["a", "b"]])
+    assert (fitted().predict(frame) == found.predict(X)).all()  # a fit without names takes them by position
+    assert not hasattr(model.fit(X), "feature_names_in_")
+    with pytest.raises(TypeError, match=r"columns that are not numbers, \['name'\]"):
+        fitted(frame.assign(name="x"))
+    with pytest.raises(TypeError, match=r"pick a column, as frame\['a'\]"):
+        fitted(frame[["a"]].assign(name="x"))
+    twice = pandas.DataFrame(X, columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="several columns of the name 'a'"):
+        fitted(twice)
+
+
+def test_labels_of_xarray_are_columns():
+    xarray = pytest.importorskip("xarray")
+    x = xarray.DataArray(X, dims=("row", "what"), coords={"what": ["a", "b", "c"]})
+    found = fitted(x)
+    assert found.columns == ("a", "b", "c") and found.loglik == fitted().loglik
+    assert (np.asarray(found.predict(x[:, [2, 1, 0]])) == found.predict(X)).all()
+
+
+def test_forms_of_data_sets():
+    sets = [naive.blobs(i, 60, 2, 2) for i in range(3)]
+    plain = ns.mixture.fit_many(sets, 2, rng=0)
+    assert (ns.mixture.fit_many(iter(sets), 2, rng=0).loglik == plain.loglik).all()
+    pairs = ns.mixture.fit_many(zip("abc", sets, strict=True), 2, rng=0)
+    assert pairs.keys == ("a", "b", "c") and (pairs.loglik == plain.loglik).all()
+    none = ns.mixture.fit_many(np.zeros((0, 200, 3)), 2)
+    assert len(none) == 0 and none.status.shape == (0,) and none.means.shape == (0, 2, 3)
+    one = ns.mixture.fit_many(np.stack([x[:, :1] for x in sets]), 2, rng=0)  # of one column: one dimension
+    assert (
+        isinstance(one, ns.mixture.MixtureBatch)
+        and (one.loglik == ns.mixture.fit_many([x[:, 0] for x in sets], 2, rng=0).loglik).all()
+    )
+
+
+def test_standard_errors_of_a_batch_are_arrays():
+    sets = [X, naive.blobs(5, 80, 3, 1), np.ones((20, 3))]
+    batch = ns.mixture.fit_many(sets, np.array([2, 1, 1]), rng=0, se=True)
+    assert {name: v.shape for name, v in batch.se.items()} == {"weights": (3, 2), "means": (3, 2, 3), "covariances": (3, 2, 3, 3)}
+    for i, x in enumerate(sets[:2]):
+        one = ns.mixture.fit(x, 2 - i, rng=0, se=True, dataset_index=i)
+        np.testing.assert_array_equal(batch.se["means"][i, : 2 - i], one.se["means"])
+        np.testing.assert_array_equal(batch[i].se["covariances"], one.se["covariances"])
+    assert np.isnan(batch.se["means"][2]).all() and np.isnan(batch.se["weights"][1, 1]) and ns.mixture.fit_many([X], 2).se == {}
+
+
+def test_tables_of_a_batch():
+    sets = {"a": X, "b": naive.blobs(5, 80, 3, 1), "c": np.ones((20, 3))}
+    batch = ns.mixture.fit_many(sets, range(1, 3), covariance=["tied", "full"], rng=0, se=True)
+    assert batch.n_values.tolist() == [100, 80, 0] and batch.messages[2] == "all rows are equal"
+    table = batch.selection
+    assert len(table["bic"]) == 12 and table["data_set"].tolist() == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
+    for i in range(2):
+        for name, values in batch[i].selection.items():
+            np.testing.assert_array_equal(table[name][4 * i : 4 * i + 4], values)
+    rows, one = batch.summary(0.9), batch[0].summary(0.9)
+    K = batch.n_components[0]
+    for name in one:
+        np.testing.assert_array_equal(rows[name][:K], one[name])
+    np.testing.assert_allclose(one["upper_mean_1"] - one["lower_mean_1"], 2 * 1.6448536269514722 * batch.se["means"][0, :K, 1])
+    sd = np.sqrt(batch.covariances[0, :K, 2, 2])
+    np.testing.assert_allclose(one["se_sd_2"], batch.se["covariances"][0, :K, 2, 2] / (2 * sd))
+    with pytest.raises(ValueError, match="fit with se=True"):
+        fitted().summary(0.9)
+
+
+SENTENCES = {
+    "an outlier": (np.r_[X, [[1e12] * 3]], {}, 5, "1 row is so far out that the others are one point beside them, .* index 100"),
+    "few rows": (X[:3], {}, 4, "too few values: 3 rows that count 3, and 2 components of min_count=5 each need 10"),
+    "one row": (X[:1], {}, 4, "too few values: 1 row, 1 of them distinct"),
+    "equal rows": (np.repeat(X[:1], 30, 0), {}, 5, "all rows are equal"),
+    "a large min_count": (X, dict(min_count=90), 4, "min_count=90 each need 180"),
+    "infinite": (np.r_[X, [[0.0, np.inf, 0.0]]], {}, 8, "the value of column 1 .* in the row of index 100 is infinite"),
+    "units": (X * [1e-140, 1.0, 1e140], {}, 5, "lost in rounding beside column 2"),
+    "dependent": (np.c_[X, X[:, 0] + X[:, 1]], {}, 5, "column 3 .* is a linear combination"),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_refusals_say_what_is_wrong(name):
+    x, options, status, words = SENTENCES[name]
+    found = fitted(x, errors="status", **options)
+    assert found.status == status
+    with pytest.raises(ValueError, match="the data cannot be fitted: .*" + words):
+        fitted(x, **options)
+
+
+def test_words_name_options_that_there_are():
+    from numbastats.mixture.multivariate.results import words_of
+
+    for status in ns.Status:
+        said = words_of(status)
+        assert not any(option in said for option in ("min_sd_ratio", "squarem", "max_iter", "prior"))
+
+
+def test_a_choice_without_a_certificate_is_said():
+    from numbastats.mixture.multivariate.arguments import one_table
+    from numbastats.mixture.multivariate.fitting import fit_rows, warn_of_fits
+
+    rows = one_table(X, None, None)
+    batch = fit_rows(rows, range(1, 3), rng=0)
+    batch.numbers["status"][0] = ns.Status.NOT_CERTIFIED
+    with pytest.warns(ns.ConvergenceWarning, match="choice of a mixture of X: 2 components, covariance 'full', stationary, but"):
+        warn_of_fits(batch, rows, True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_fits(batch, rows, False)
+        fitted(K=range(1, 3), covariance="all")
+
+
+def test_drop_in_says_nothing_of_options_that_it_has_not():
+    x = X.copy()
+    x[4, 1] = np.nan
+    with pytest.raises(ValueError, match="X has 1 row with missing values .* index 4; Input X contains NaN") as said:
+        GaussianMixture(2).fit(x)
+    assert "nan_policy" not in str(said.value)
+
+
+def test_moments_of_the_estimator():
+    model = ns.mixture.Mixture(2, rng=0).fit(X)
+    np.testing.assert_allclose(model.mean(), model.result_.mean())
+    np.testing.assert_allclose(model.var(), np.diag(model.result_.cov()))
+    np.testing.assert_allclose(model.std() ** 2, model.var())
+    column = ns.mixture.Mixture(2, rng=0).fit(X[:, 0])
+    assert isinstance(column.std(), float) and column.std() == column.result_.std()
+
+
+def test_arguments_of_methods():
+    found = fitted()
+    with pytest.raises(ValueError, match=r"the value of 0 has shape \(2,\); pass one number"):
+        found.conditional({0: [1.0, 2.0]})
+    for size in (-1, (2, -1), 1.5):
+        with pytest.raises(ValueError, match="is no number of draws"):
+            found.rvs(size)
+    assert found.rvs((2, 0)).shape == (2, 0, 3)

@@ -1,0 +1,152 @@
+"""Kernels beside the plain versions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.special
+
+from numbastats.mixture.multivariate.kernels import climb, passes, prepare, records, steps, sums
+from tests.mixture.multivariate import naive
+
+SHAPES = {"full": (passes.FULL, 0), "tied": (passes.FULL, 1), "diag": (passes.DIAGONAL, 0), "spherical": (passes.SPHERICAL, 0)}
+
+
+def tiled(x, w=None):
+    """One data set as kernels have it."""
+    n, d = x.shape
+    rows, filled = -(-n // 8) * 8, -(-d // 4) * 4
+    wide = np.zeros((rows, filled))
+    wide[:n, :d] = x
+    weights = np.zeros(rows)
+    weights[:n] = 1.0 if w is None else w
+    flat = np.concatenate([wide[i : i + passes.LANES].T.ravel() for i in range(0, rows, passes.LANES)])
+    pivots = np.ones((1, filled))
+    pivots[0, :d] = np.diag(np.linalg.cholesky(np.cov(x.T, bias=True).reshape(d, d))) ** 2
+    return records.Batch(flat, weights, np.array([0, rows]), np.array([weights.sum()]), np.array([0.5]), pivots, d)
+
+
+def points(*given):
+    """Points of kernels from weights, means and covariances."""
+    K, d = given[0][1].shape
+    filled = -(-d // 4) * 4
+    shapes = (K,), (K, filled), (K, filled, filled), (K, filled, filled), (K,)
+    out = passes.Point(*(np.zeros((len(given), *shape)) for shape in shapes))
+    for i, (w, m, c) in enumerate(given):
+        out.log_weights[i], out.means[i, :, :d], out.covariances[i, :, :d, :d] = np.log(w), m, c
+        factors = np.linalg.inv(np.linalg.cholesky(c))
+        out.factors[i, :, :d, :d] = factors
+        out.heights[i] = np.log(w) + np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    return out
+
+
+def began(count, left=10, newton=1):
+    """States of climbs at their start."""
+    state = np.zeros(count, records.STATE)
+    state["loglik"], state["decrement"], state["enough"] = -np.inf, np.inf, -1.0
+    state["phase"], state["left"], state["newton"], state["status"] = records.EM, left, newton, 1
+    return state
+
+
+def climbed(x, covariance, start, w=None, left=10, newton=1):
+    """The end of a climb: weights, means, covariances, log-likelihood, state."""
+    rows, at, state = tiled(x, w), points(start), began(1, left, newton)
+    model = steps.Model(*SHAPES[covariance], 1)
+    climb.CLIMB.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state)
+    d = x.shape[1]
+    constant = 0.5 * d * np.log(2.0 * np.pi) * rows.mass[0]
+    return np.exp(at.log_weights[0]), at.means[0, :, :d], at.covariances[0, :, :d, :d], state["loglik"][0] - constant, state[0]
+
+
+@pytest.mark.parametrize(("n", "d", "K"), [(40, 2, 3), (700, 3, 2), (300, 5, 3), (9000, 10, 4)])
+@pytest.mark.parametrize("covariance", SHAPES)
+def test_a_step_of_em_is_the_plain_one(n, d, K, covariance):
+    x = naive.blobs(4, n, d, K)
+    w = np.random.default_rng(1).integers(0, 3, n).astype(float)
+    start = naive.of_labels(x, np.arange(n) % K, K, covariance)
+    start = naive.em_step(x, *start, covariance, w)
+    weights, means, covariances, loglik, _ = climbed(x, covariance, start, w, left=1, newton=0)
+    want = naive.em_step(x, *start, covariance, w)
+    for a, b in zip((weights, means, covariances), want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+    assert abs(loglik - naive.loglik(x, *start, w)) < 1e-12 * abs(loglik)
+
+
+@pytest.mark.parametrize("covariance", SHAPES)
+def test_a_climb_ends_at_the_optimum_of_em_and_certifies_it(covariance):
+    x = naive.blobs(0, 300, 2, 3)
+    start = naive.of_labels(x, np.argsort(np.argsort(x[:, 0])) * 3 // 300, 3, covariance)
+    *_, loglik, state = climbed(x, covariance, start)
+    assert state["status"] == 0 and state["decrement"] < 1e-15
+    assert abs(loglik - naive.em(x, *start, covariance)[-1]) < 1e-7
+
+
+@pytest.mark.parametrize("covariance", SHAPES)
+def test_the_least_eigenvalue_is_one_minus_the_rate_of_em(covariance):
+    """By the plain steps next to the optimum: the rate is that of their differences in the end."""
+    x = naive.blobs(0, 300, 2, 3)
+    start = naive.of_labels(x, np.argsort(np.argsort(x[:, 0])) * 3 // 300, 3, covariance)
+    *best, _, state = climbed(x, covariance, start)
+    rng = np.random.default_rng(1)
+    now = best[0] + 0.0, best[1] + 1e-4 * rng.normal(size=best[1].shape), best[2]
+    sizes = []
+    for _ in range(60):
+        new = naive.em_step(x, *now, covariance)
+        sizes.append(np.linalg.norm(new[1] - best[1]))
+        now = new
+    assert abs((1.0 - sizes[-1] / sizes[-2]) / state["min_eig"] - 1.0) < 0.05
+
+
+def test_far_from_zero_nothing_cancels():
+    """The tiles hold differences from a centre; what is left of it may be large beside the widths."""
+    x = naive.blobs(7, 400, 3, 2)
+    start = naive.of_labels(x, np.arange(400) % 2, 2)
+    far = start[0], start[1] + 1e6, start[2]
+    a = climbed(x, "full", start, left=3, newton=0)
+    b = climbed(x + 1e6, "full", far, left=3, newton=0)
+    np.testing.assert_allclose(a[2], b[2], rtol=1e-7)  # 1e6 / 2^52 of a difference
+
+
+def test_chunks_add_up_and_scores_are_those_of_the_density():
+    x = naive.blobs(8, 20_000, 4, 3)
+    start = naive.of_labels(x, np.arange(20_000) % 3, 3)
+    start = naive.em_step(x, *start)
+    rows, one = tiled(x), passes.Point(*(v[0] for v in points(start)))
+    out = np.zeros((-(-rows.w.size // sums.CHUNK), 1 + 3 + 12 + 48))
+    sums.SUMS.serial(rows.x, rows.w, one, passes.FULL, out)
+    r = naive.responsibilities(x, *start)
+    np.testing.assert_allclose(out.sum(axis=0)[1:4], r.sum(axis=0), rtol=1e-12)
+    constant = 0.5 * 4 * np.log(2.0 * np.pi) * 20_000
+    assert abs(out[:, 0].sum() - constant - naive.loglik(x, *start)) < 1e-8
+    shift = np.stack([np.full(4, 0.25), np.full(4, 2.0)])
+    moved = points((start[0], (start[1] - 0.25) * 2.0, start[2] * 4.0))
+    density, resp, labels = np.zeros(20_000), np.zeros((20_000, 3)), np.zeros(20_000, np.int64)
+    sums.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, density, resp, labels)
+    want = scipy.special.logsumexp(naive.log_densities(x, *start[1:]) + np.log(start[0]), axis=1)
+    np.testing.assert_allclose(density, want, rtol=1e-10)
+    np.testing.assert_allclose(resp, r, atol=1e-12)
+    assert (labels == r.argmax(axis=1)).all()
+
+
+def test_rows_are_sorted_by_their_columns_and_equal_ones_are_one():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 3, (200, 3)).astype(float)
+    w = rng.integers(0, 3, 200).astype(float)
+    x[5, 1] = np.nan
+    places, mass, info = np.zeros(200, np.int64), np.zeros(200), np.zeros(1, prepare.INFORMATION)
+    prepare.ORDER.serial(x, w, np.array([0, 200]), places, mass, info)
+    good = (w > 0) & ~np.isnan(x).any(axis=1)
+    rows, inverse = np.unique(x[good], axis=0, return_inverse=True)
+    n = info["distinct"][0]
+    assert n == len(rows) and (x[places[:n]] == rows).all()
+    assert (mass[:n] == np.bincount(inverse.ravel(), w[good])).all()
+    assert info["count"][0] == good.sum() and info["missing"][0] == 1
+
+
+def test_a_climb_that_is_certified_by_few_doubtful_rows_has_the_information_of_all():
+    x = naive.blobs(3, 600, 3, 2, apart=6.0)
+    labels = (x[:, 0] > x[:, 0].mean()).astype(int)
+    start = naive.of_labels(x, labels, 2)
+    w, m, c, *_, state = climbed(x, "full", start)
+    values = np.linalg.eigvalsh(naive.louis_information(x, w, m, c))
+    assert state["status"] == 0 and values.min() > 0 and 0.9 < state["min_eig"] <= 1.0
