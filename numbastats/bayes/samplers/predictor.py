@@ -30,13 +30,13 @@ from numbastats.bayes.samplers.algebra import Sparse, parted
 from numbastats.bayes.samplers.record import Sampler
 from numbastats.scalar.shrinkage import item_of, log_prior_tau
 
-_JITTER = 1e-8  # of the mean variance of the predictors; part of the model
+_JITTER = 1e-8  # variance of the predictors beside that by their columns, in units of `Problem.noise`; part of the model
 _LEAPFROGS, _TRAJECTORIES = 4, 2
 _SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the posterior
 _STRETCH = 3.0  # the slice is of log tau divided by this, as in `collapsed`
 _NEWTON, _DECREMENT = 60, 1e-8
 _TAU = -25.0, 8.0
-_FLAT = 1e-6  # least prior precision of a predictor's part from one column: a flat prior has a standard deviation of 1000 there
+_FLAT = 1e-4  # least prior precision of a predictor's part from one column: a flat prior has a standard deviation of 100 there
 _LARGE = 3e6  # n^2 p from which threads for the chains pay
 
 
@@ -96,7 +96,7 @@ def problem(rows, prior):
     own = {one.name: np.float64(one.start) for one in rows.response.own}
     d = scales.start(prior, (1, X.shape[1]), -2.0).d[0]
     d[prior.skip :] *= math.exp(4.0)
-    e = _mode(found, _factor(*_covariances(found, d, d[prior.skip :])), _at_level(found), own)[0]
+    e = _mode(found, _factor(found, *_covariances(found, d, d[prior.skip :])), _at_level(found), own)[0]
     curvature = found.slopes(e, own)[1]
     return found._replace(noise=1.0 / np.clip(curvature, 1e-4 * max(curvature.max(), 1e-300), None))
 
@@ -135,7 +135,9 @@ def _run(data, prior, state, numbers, move):
     def chain(c):
         own = {name: values[c] for name, values in state.extras.items()}
         z = _Numbers(Z[c], numbers.key, item, numbers.more[8][0, c])
-        e, mode, by, chance[c] = move(data, prior, _Chain(state.e[c], state.mode[c], d[c], extra[c], log_tau[c], own), z)
+        e, mode, by, chance[c] = move(
+            data, prior, _Chain(state.b[c, :free], state.e[c], state.mode[c], d[c], extra[c], log_tau[c], own), z
+        )
         if by:
             log_tau[c] += by
             d[c, prior.skip :] = np.clip(d[c, prior.skip :] * math.exp(-2.0 * by), 1e-12, 1e300)
@@ -169,8 +171,12 @@ class _Numbers:
 
 
 class _Chain(NamedTuple):
-    """One chain before a move: predictors, mode, precisions without a slab and what that adds, log tau, own parameters."""
+    """One chain before a move: coefficients that are not shrunk, predictors, mode, precisions without a slab, ...
 
+    what a slab adds to these, log tau, own parameters.
+    """
+
+    free: np.ndarray
     e: np.ndarray
     mode: np.ndarray
     d: np.ndarray
@@ -185,7 +191,7 @@ class _Chain(NamedTuple):
 def _begin(data, prior, now, numbers):
     """The mode, moved by noise."""
     shared, free = _covariances(data, now.d, now.d[prior.skip :] + now.extra[prior.skip :])
-    L = _factor(shared, free)
+    L = _factor(data, shared, free)
     e, C = _mode(data, L, now.mode, now.own)
     z = _solve(C, numbers.take(len(e)), True)
     return e + L @ z, e, 0.0, 1.0
@@ -197,25 +203,22 @@ def _advance(data, prior, now, numbers):
     products = _Products(data, prior, now.d, now.extra)
     e, copy = now.e, now.e + np.sqrt(data.noise) * numbers.take(n)
     if prior.tau is None:
-        at = _Given(products(0.0), data, copy)
-        inner = _solve(at.root, e - at.mean)
-        seen = {}
+        given = (_Together if products.known is None else _Apart)(data, products, copy, now)
+        inner, seen = given.inner(e), {}
 
         def density(x):
             t = now.log_tau + _STRETCH * x
             if not _TAU[0] < t < _TAU[1]:
                 return -math.inf
             seen.clear()
-            given = at if x == 0.0 else _Given(products(_STRETCH * x), data, copy)
-            seen[x] = moved = given.mean + given.root @ inner
-            value = data.loglik(moved, now.own) + given.log_density + log_prior_tau(t, 0.0, prior.tau_scale)
-            return value + products.slab(_STRETCH * x)
+            seen[x], value = given.at(_STRETCH * x, inner)
+            return value + data.loglik(seen[x], now.own) + log_prior_tau(t, 0.0, prior.tau_scale)
 
         x = scales.sliced(density, 0.0, numbers.key, item_of(np.int64(0), numbers.item), numbers.stream)
         if x not in seen:
             density(x)
         e, by = seen[x], _STRETCH * x
-    L = _factor(*products.parts(by))
+    L = _factor(data, *products.parts(by))
     mode, C = _mode(data, L, now.mode, now.own)
     e, chance = _hamiltonian(data, L, C, mode, e, now.own, numbers)
     return e, mode, by, chance
@@ -246,22 +249,65 @@ class _Products:
 
     def __call__(self, by):
         """Their sum, with the jitter."""
-        return _summed(*self.parts(by))
+        return _summed(self.data, *self.parts(by))
 
 
-class _Given:
-    """The predictors given their noisy copy g: mean, factor R^(1/2) of the covariance; and the log density of g."""
+class _Together:
+    """The predictors given their noisy copy g, where a slab has their covariance made anew for every tau."""
 
-    def __init__(self, K, data, copy):
-        noise = data.noise
+    def __init__(self, data, products, copy, now):
+        self.data, self.products, self.copy = data, products, copy
+
+    def _given(self, by):
+        """Mean and factor of the covariance of the predictors given g, and the log density of g."""
+        K, noise = self.products(by), self.data.noise
         C = _cholesky(K + np.diag(noise))
-        v = _solve(C, copy - data.offsets)
-        self.mean = data.offsets + K @ _solve(C, v, True)
+        v = _solve(C, self.copy - self.data.offsets)
         H = blas.dtrsm(1.0, C, np.diag(noise).T, lower=1)
         R = np.diag(noise) - H.T @ H
         R.reshape(-1)[:: len(R) + 1] += 1e-12 * noise.max()
-        self.root = _cholesky(R)
-        self.log_density = -0.5 * (v @ v) - np.log(C.diagonal()).sum()
+        mean, value = self.data.offsets + K @ _solve(C, v, True), -0.5 * (v @ v) - np.log(C.diagonal()).sum()
+        return mean, _cholesky(R), value + self.products.slab(by)
+
+    def inner(self, e):
+        """The numbers by which e lies within its distribution."""
+        mean, root, _ = self._given(0.0)
+        return _solve(root, e - mean)
+
+    def at(self, by, inner):
+        """The predictors that lie so for tau times e^by, and the log density."""
+        mean, root, value = self._given(by)
+        return mean + root @ inner, value
+
+
+class _Apart:
+    """The same without a slab, given the coefficients that are not shrunk: tau is a factor of what is left of the covariance.
+
+    With the noise S, the jitter j S and C = (1 + j) S, the eigenvalues of C^(-1/2) K C^(-1/2) serve every tau.
+    """
+
+    def __init__(self, data, products, copy, now):
+        self.origin = data.offsets + data.free @ now.free
+        self.root, self.half = np.sqrt(data.noise / (1.0 + _JITTER)), np.sqrt(data.noise * (1.0 + _JITTER))
+        values, self.Q = np.linalg.eigh(products.known / self.half / self.half[:, None])
+        self.values, self.noise, self.copy = np.maximum(values, 0.0), data.noise, copy
+        self.z = self.Q.T @ ((copy - self.origin) / self.half)
+
+    def _given(self, by):
+        """Mean of the predictors, and shares of the noise's variance that g leaves, by eigenvectors; the log density of g."""
+        size = 1.0 + math.exp(2.0 * by) * self.values
+        mean = self.copy - self.noise * (self.Q @ (self.z / size)) / self.half
+        return mean, np.sqrt(1.0 + _JITTER - 1.0 / size), -0.5 * (self.z / size @ self.z + np.log(size).sum())
+
+    def inner(self, e):
+        """As of `_Together`."""
+        mean, shares, _ = self._given(0.0)
+        return self.Q.T @ ((e - mean) / self.root) / shares
+
+    def at(self, by, inner):
+        """As of `_Together`."""
+        mean, shares, value = self._given(by)
+        return mean + self.root * (self.Q @ (shares * inner)), value
 
 
 def _hamiltonian(data, L, C, mode, e, own, numbers):
@@ -327,14 +373,11 @@ def _metric(L, curvature):
 
 def _coefficients(data, v, e, normals, jitters):
     """Coefficients given the predictors, from a draw of their prior that is moved by what it misses."""
-    free, n = data.free.shape[1], len(e)
+    free = data.free.shape[1]
     b = normals * np.sqrt(v)
     shared, others = _product(data.A, v[free:]), (data.free * v[:free]) @ data.free.T
-    size = _JITTER * (np.trace(shared) + np.trace(others)) / n
-    K = shared + others
-    K.reshape(-1)[:: n + 1] += size
-    L = _cholesky(K)
-    rest = e - data.offsets - data.free @ b[:free] - data.A @ b[free:] - math.sqrt(size) * jitters
+    L = _factor(data, shared, others)
+    rest = e - data.offsets - data.free @ b[:free] - data.A @ b[free:] - np.sqrt(_JITTER * data.noise) * jitters
     rest = _solve(L, _solve(L, rest), True)
     return b + v * np.concatenate([rest @ data.free, rest @ data.A])
 
@@ -355,15 +398,15 @@ def _product(A, v):
     return root @ root.T  # of a matrix and its own transpose BLAS makes one half
 
 
-def _summed(shared, free):
-    """The covariance with the jitter."""
+def _summed(data, shared, free):
+    """The covariance of the predictors with the jitter."""
     K = shared + free
-    K.reshape(-1)[:: len(K) + 1] += _JITTER * np.trace(K) / len(K)
+    K.reshape(-1)[:: len(K) + 1] += _JITTER * data.noise
     return K
 
 
-def _factor(shared, free):
-    return _cholesky(_summed(shared, free))
+def _factor(data, shared, free):
+    return _cholesky(_summed(data, shared, free))
 
 
 def _cholesky(M):
