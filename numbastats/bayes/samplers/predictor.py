@@ -129,7 +129,7 @@ def _run(data, prior, state, numbers, move):
     (n, p), free = data.A.shape, data.free.shape[1]
     Z, item = numbers.normals(8, 0, (3 + _TRAJECTORIES) * n + free + p + 2 * _TRAJECTORIES), numbers.step()
     log_tau, d, _, _ = state.scales
-    extra = scales.precisions(prior, state.scales) - d
+    extra = scales.precisions(prior, state.scales, numbers) - d
     chance = np.ones(len(Z))
 
     def chain(c):
@@ -154,7 +154,7 @@ def _run(data, prior, state, numbers, move):
         predictors = data.offsets + data.free @ state.b[c, :free] + data.A @ state.b[c, free:]
         state.loglik[c] = data.loglik(predictors, own)
 
-    in_threads(chain, [(c,) for c in range(len(Z))], numbers.workers if n * n * p > _LARGE else 1)
+    in_threads(chain, [(c,) for c in range(len(Z))], numbers.place.workers if n * n * p > _LARGE else 1)
     return state, scales.Info(chance)
 
 
