@@ -135,7 +135,7 @@ class Response(Record):
         The log-likelihood of ``(y, t)`` up to a term of y alone, and its derivative in t; None where sums over the rows are all
         that samplers need. It is bound to the pass over the rows when the record is made.
     derivatives : callable, optional
-        ``derivatives(m, y, own)``: of `log_density` the first derivative in m, and the second one's negative, which may be below 0
+        ``derivatives(m, y, own)``: of `log_density` the first derivative in m and minus the second one, which may be below 0
         where the density is not log-concave. These two are all that the sampler "predictor" asks of a response; own parameters it
         draws by slices, from `Own.start` on.
     stored : tuple of str
