@@ -62,6 +62,8 @@ __all__ = [
     "fit",
     "fit_many",
     "is_ragged",
+    "known_of_many",
+    "known_of_one",
     "one_series",
     "padded",
     "refuse_executor",
@@ -1710,6 +1712,36 @@ def one_series(x, many, cls=None):
     return values.astype(np.float64, copy=False)
 
 
+def known_of_one(x, given, nan_policy, many, cls=None):
+    """`_Known` of one series, and what goes beside it; `many` is the call for many series."""
+    given = _Given(*given)
+    if is_censored_data(x):
+        if any(v is not None for v in given[1:4]):
+            raise ValueError("x is a CensoredData and has its ends; leave out censored=, event= and entry=")
+        x, given = None, given._replace(censored=bounds_of_scipy(x))
+    first = pair_of(given.censored)[0] if x is None and given.censored is not None else x
+    if first is None:
+        raise TypeError("x is None; pass values, or censored=(lo, hi)")
+    a = one_series(first, f"{many} is for many series", cls)
+    for called, values in given.named():
+        rows_alike(first, values, ("x", called))
+    if given.something:
+        known = _known_series(None if x is None else a, given, 0, None, None, 0, "x")
+        known = known._replace(series=known.series._replace(shape=(1,)))
+    else:
+        w = None if given.weights is None else _weights(given.weights, a, 0)
+        known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None, length=a.size))
+    refuse_missing(known.series.x, nan_policy, "x")
+    return known
+
+
+def known_of_many(data, given, nan_policy, axis, by, dim):
+    """`_Known` of many series, and what goes beside them."""
+    known = _known_series(data, _Given(*given), axis, by, dim, 0, "data")
+    refuse_missing(known.series.x, nan_policy, "data", known.series.off)
+    return known
+
+
 @names_ours
 def fit(
     x: Any,
@@ -1832,26 +1864,9 @@ def fit(
     >>> round(found.params["shape"], 4), round(found.loglik, 4), found.converged
     (2.6677, -10.0752, True)
     """
-    if is_censored_data(x):
-        if any(v is not None for v in (censored, event, entry)):
-            raise ValueError("x is a CensoredData and has its ends; leave out censored=, event= and entry=")
-        x, censored = None, bounds_of_scipy(x)
     cls, device = _checked(family, zeros, "cpu", 1)
     fixed, trials = _of_fixed(cls, fixed)
-    given = _Given(weights, censored, event, entry, trials)
-    first = pair_of(censored)[0] if x is None and censored is not None else x
-    if first is None:
-        raise TypeError("x is None; pass values, or censored=(lo, hi)")
-    a = one_series(first, "fit_many(x, family, axis=...) is for many series", cls)
-    for called, values in given.named():
-        rows_alike(first, values, ("x", called))
-    if given.something:
-        known = _known_series(None if x is None else a, given, 0, None, None, 0, "x")
-        known = known._replace(series=known.series._replace(shape=(1,)))
-    else:
-        w = None if weights is None else _weights(weights, a, 0)
-        known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None, length=a.size))
-    refuse_missing(known.series.x, nan_policy, "x")
+    known = known_of_one(x, (weights, censored, event, entry, trials), nan_policy, "fit_many(x, family, axis=...)", cls)
     return _fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1)._item(0)
 
 
