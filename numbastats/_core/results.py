@@ -21,6 +21,7 @@ __all__ = [
     "Batch",
     "BatchOfFits",
     "Intervals",
+    "Library",
     "OptionalIntervals",
     "Result",
     "Table",
