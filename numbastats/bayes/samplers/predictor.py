@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from numbastats._core.parallel import in_threads
+from numbastats._core.place import Place
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses.record import Joint
 from numbastats.bayes.samplers import scales
@@ -72,6 +73,11 @@ class Problem(NamedTuple):
     F: np.ndarray
     around: np.ndarray
 
+    @property
+    def outcomes(self):
+        """By columns, as functions of a response take predictors of chains."""
+        return self.y[..., None]
+
     def loglik(self, e, own):
         """The log-likelihood of predictors, shape (chains, n); own parameters have the shape (chains,).
 
@@ -79,8 +85,7 @@ class Problem(NamedTuple):
         """
         if isinstance(self.response, Joint):
             return np.array([self.response.value(v[:, None], self.y, self.weights)[0] for v in e])
-        values = np.ascontiguousarray(self.response.log_density(self.y[..., None], e.T, own).T)
-        found = (values * self.weights).sum(axis=1)
+        found = np.multiply(self.response.log_density(self.outcomes, e.T, own).T, self.weights, order="C").sum(axis=1)
         return np.where(np.isnan(found), -np.inf, found)
 
     def slopes(self, e, own):
@@ -89,8 +94,8 @@ class Problem(NamedTuple):
             at = [(v[:, None], self.y, self.weights) for v in e]
             found = ([self.response.value(*v)[1] for v in at], [self.response.curvature(*v) for v in at])
             return tuple(np.array(v)[:, :, 0] for v in found)
-        found = self.response.derivatives(e.T, self.y[..., None], own)
-        return tuple(np.ascontiguousarray(np.broadcast_to(v, e.T.shape).T) * self.weights for v in found)
+        slope, curvature = self.response.derivatives(e.T, self.outcomes, own)
+        return np.multiply(slope.T, self.weights, order="C"), np.multiply(curvature.T, self.weights, order="C")
 
     def noise(self, own, chains):
         """S, shape (chains, n)."""
@@ -113,13 +118,13 @@ class State(NamedTuple):
 def problem(rows, prior):
     """The rows of a fit, the predictors' covariance that does not change, and where the noise of the copies is found."""
     free, A = parted(rows.columns(), prior.skip)
-    weights, offsets = rows.facts[[k.WEIGHT, k.OFFSET]]
+    weights, offsets, y = np.broadcast_to(rows.facts, (len(rows.facts), len(free)))[[k.WEIGHT, k.OFFSET, k.OUTCOME]]
     d = np.clip(prior.free, 1e-12, 1e300)
     variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
-    F, size, y = (free * variances) @ free.T, np.ones(len(offsets)), rows.facts[k.OUTCOME]
+    F, size = (free * variances) @ free.T, np.ones(len(offsets))
     level = offsets + rows.response.level(weights, offsets, y)
     data = Problem(rows.response, free, A, y, weights, offsets, variances, _JITTER * size, F + np.diag(_JITTER * size), level)
-    numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, rows.place.__class__("cpu", 1))
+    numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
     there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None])
     data = data._replace(around=there.mode(level[None], _start(data, 1))[0])
     jitter = _JITTER * data.noise(_start(data, 1), 1)[0]
@@ -333,12 +338,13 @@ class _Metric:
 class _Copied:
     """Noisy copies of the predictors, and slices in which these follow: e = offsets + L z where z lies as before given the copy.
 
-    Given the copy, z ~ N(M^-1 L'S^-1 r, M^-1) with r = copy - offsets and M = I + L'S^-1 L = GG': u = G'z less G^-1 L'S^-1 r is kept.
+    Given the copy, z ~ N(M^-1 L'S^-1 r, M^-1) with r = copy - offsets, M = I + L'S^-1 L = GG'; G'z - G^-1 L'S^-1 r is kept.
     """
 
     def __init__(self, data, e, own, metric, numbers):
         self.data, self.metric, self.e, self.own = data, metric, e, own
-        noise = data.noise(own, len(e))
+        self.noise = data.noise(own, len(e))
+        noise = self.noise
         self.rest = e + np.sqrt(noise) * numbers.take(e.shape[1]) - data.offsets
         metric.factor(1.0 / noise)
         self.inner = metric.inwards(e - data.offsets)[1] - self._centre(noise)
@@ -348,7 +354,7 @@ class _Copied:
 
     def _value(self, own, needed, K=None, scale=None):
         """The log density of the copy and the outcomes; the predictors go along."""
-        data, metric, noise = self.data, self.metric, self.data.noise(own, len(self.e))
+        data, metric, noise = self.data, self.metric, self.noise if own is self.own else self.data.noise(own, len(self.e))
         metric.factor(1.0 / noise, needed, K, scale)
         centre = self._centre(noise)
         self.e = data.offsets + metric.outwards(self.inner + centre)[1]
@@ -388,7 +394,7 @@ def _hamiltonian(data, metric, mode, e, own, numbers):
 
     for _ in range(_TRAJECTORIES):
         v, chance = numbers.take(n), ndtr(numbers.take(2))
-        size = (_SIZES[0] + (_SIZES[1] - _SIZES[0]) * chance[:, :1])
+        size = _SIZES[0] + (_SIZES[1] - _SIZES[0]) * chance[:, :1]
         before, new = energy(z, e, v), (z, u, e)
         pull = metric.pull(data.slopes(e, own)[0], z)
         for _ in range(_LEAPFROGS):
