@@ -5,7 +5,19 @@ from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
 from numbastats.bayes.kernels.draws import DRAWS, GAMMA, LATENT_STAGE, STAGES
 from numbastats.bayes.kernels.functions import ELEMENTWISE
 from numbastats.bayes.kernels.lanes import LANES
-from numbastats.bayes.kernels.likelihood import GROUP, LATENT, OFFSET, OUTCOME, SINGLE, TOTALS, WEIGHT, latent_row, tile_rows
+from numbastats.bayes.kernels.likelihood import (
+    GROUP,
+    LATENT,
+    OFFSET,
+    OUTCOME,
+    OWN,
+    SINGLE,
+    TOTALS,
+    UPPER,
+    WEIGHT,
+    latent_row,
+    tile_rows,
+)
 
 __all__ = [
     "CONDITIONALS",
@@ -21,12 +33,14 @@ __all__ = [
     "NORMAL_DRAW",
     "OFFSET",
     "OUTCOME",
+    "OWN",
     "ROTATION",
     "SCALES",
     "SINGLE",
     "STAGES",
     "SWEEPS",
     "TOTALS",
+    "UPPER",
     "WEIGHING",
     "WEIGHT",
     "WORK",

@@ -91,8 +91,8 @@ def problem(rows, prior):
     """The rows of a fit, and the noise of the copies."""
     X = rows.columns()
     free, A = parted(X, prior.skip)
-    weights, offsets, y = rows.facts[[k.WEIGHT, k.OFFSET, k.OUTCOME]]
-    found = Problem(rows.response, free, A, y, weights, offsets, np.ones(len(y)))
+    weights, offsets = rows.facts[[k.WEIGHT, k.OFFSET]]
+    found = Problem(rows.response, free, A, rows.outcomes, weights, offsets, np.ones(weights.size))
     own = {one.name: np.float64(one.start) for one in rows.response.own}
     d = scales.start(prior, (1, X.shape[1]), -2.0).d[0]
     d[prior.skip :] *= math.exp(4.0)
@@ -103,7 +103,7 @@ def problem(rows, prior):
 
 def _at_level(data):
     """Predictors of an intercept alone."""
-    return data.offsets + data.response.level(data.weights, data.offsets, data.y)
+    return data.offsets + data.response.level(data.weights, data.offsets, np.atleast_2d(data.y)[0])
 
 
 def init(data, prior, numbers, chains):
