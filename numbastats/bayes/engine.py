@@ -277,7 +277,7 @@ class Run:
             draws["log_slab"] = self._kept["log_slab"] + math.log(self.scaling.unit)
         if "d" in self._kept:
             log_lambda = -0.5 * np.log(self._kept["d"]) - T[:, :, None]
-            log_lambda[..., : self.chains.prior.skip] = np.nan  # those that are not shrunk have no scale
+            log_lambda[..., : self.chains.prior.skip - len(self.chains.own)] = np.nan  # those that are not shrunk have no scale
             draws["log_lambda"] = self.scaling.placed(log_lambda)[:, :, skip:]
         return draws
 

@@ -25,7 +25,7 @@ SCALE, SLAB = 0.5, 0.6  # of tau and of the coefficients
 
 
 class Each(predictor.Problem):
-    """Rows of which every chain has outcomes of its own, shape (chains, n)."""
+    """Rows of which every chain has outcomes of its own, shape (chains, n), or (chains, 2, n) of both ends."""
 
     @property
     def outcomes(self):
@@ -84,7 +84,8 @@ def joint_distribution(record, *, slab=SLAB, chains=48, sweeps=250, seed=1, n=8,
     y = draw(b @ X.T + offsets, own)
     rows = Rows(X, "cpu", 1, response=record, facts=facts_of_rows(None, offsets, y[0]))
     run = Chains(rows, prior=prior, kind="predictor", chains=chains, warmup=0, key=key_words(seed))
-    run.problem, s = Each(*run.problem)._replace(y=y), run.state
+    ends = getattr(record, "general", False)
+    run.problem, s = Each(*run.problem)._replace(y=np.stack([y, y], axis=1) if ends else y), run.state
     s.b[:], s.scales.log_tau[:], s.scales.d[:, 1:] = b, np.log(tau), d
     s.e[:] = b @ X.T + offsets + np.sqrt(run.problem.jitter) * rng.standard_normal((chains, n))
     for name, value in own.items():
@@ -99,13 +100,15 @@ def joint_distribution(record, *, slab=SLAB, chains=48, sweeps=250, seed=1, n=8,
         u["coefficient"] = scipy.special.ndtr(abs(s.b[:, 1]) * np.sqrt(d[:, 0] + extra)) * 2.0 - 1.0
         u["rest"] = scipy.special.ndtr((s.e - s.b @ X.T - offsets)[:, 0] / np.sqrt(run.problem.jitter[0]))
         u |= {name: np.interp(s.extras[name], v, share) for name, (v, share) in tables.items()}
-        at = run.problem.y, s.e, {name: v[:, None] for name, v in s.extras.items()}
-        u["outcome"] = record.tail(*at)
-        if (at[0] == np.rint(at[0])).all():
-            u["outcome"] += rng.random((chains, n)) * np.exp(record.log_density(*at))
+        at = s.e, {name: v[:, None] for name, v in s.extras.items()}
+        u["outcome"] = record.tail(y, *at)
+        if (y == np.rint(y)).all():
+            below = np.where(y > 0.0, record.tail(np.maximum(y - 1.0, 0.0), *at), 1.0)
+            u["outcome"] += rng.random((chains, n)) * (below - u["outcome"])
         moments = [(v - 0.5, (v - 0.5) ** 2 - 1.0 / 12.0) for v in u.values()]
         total = total + np.array([[v.reshape(chains, -1).mean(axis=1) for v in pair] for pair in moments])
-        run.problem.y[:] = draw(s.e, s.extras)
+        y[:] = draw(s.e, s.extras)
+        run.problem.y[:] = y[:, None] if ends else y
     z = total.mean(axis=2) / (total.std(axis=2, ddof=1) / math.sqrt(chains))
     return dict(zip(u, z.tolist(), strict=True))
 

@@ -33,6 +33,7 @@ from numbastats.bayes.samplers.record import Sampler
 from numbastats.scalar.shrinkage import log_prior_tau
 
 _JITTER = 1e-8  # variance of the predictors beside that by their columns, in units of the noise at the start; part of the model
+_LEAST_NOISE = 1e-2  # one over the least noise of a copy, times the jitter
 _LEAPFROGS, _TRAJECTORIES = 4, 2
 _SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the posterior
 _WIDTH, _SHRINKS = 2.0, 20  # of the slice of a logarithm: its only interval, and how often that is cut at most
@@ -99,7 +100,7 @@ class Problem(NamedTuple):
 
     def noise(self, own, chains):
         """S, shape (chains, n)."""
-        curvature = self.slopes(np.tile(self.around, (chains, 1)), own)[1]
+        curvature = np.minimum(self.slopes(np.tile(self.around, (chains, 1)), own)[1], _LEAST_NOISE / self.jitter)
         most = curvature.max(axis=1, keepdims=True, initial=1e-300)
         return 1.0 / np.clip(curvature, 1e-4 * most, None)
 
@@ -118,15 +119,16 @@ class State(NamedTuple):
 def problem(rows, prior):
     """The rows of a fit, the predictors' covariance that does not change, and where the noise of the copies is found."""
     free, A = parted(rows.columns(), prior.skip)
-    weights, offsets, y = np.broadcast_to(rows.facts, (len(rows.facts), len(free)))[[k.WEIGHT, k.OFFSET, k.OUTCOME]]
+    weights, offsets = np.broadcast_to(rows.facts[[k.WEIGHT, k.OFFSET]], (2, len(free)))
+    y = np.broadcast_to(rows.outcomes, (*rows.outcomes.shape[:-1], len(free)))
     d = np.clip(prior.free, 1e-12, 1e300)
     variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
     F, size = (free * variances) @ free.T, np.ones(len(offsets))
-    level = offsets + rows.response.level(weights, offsets, y)
-    data = Problem(rows.response, free, A, y, weights, offsets, variances, _JITTER * size, F + np.diag(_JITTER * size), level)
+    level = offsets + rows.response.level(weights, offsets, np.atleast_2d(y)[0])
+    data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level)
     numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
     there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None])
-    data = data._replace(around=there.mode(level[None], _start(data, 1))[0])
+    data = data._replace(around=there.mode(_start(data, 1), level[None])[0])
     jitter = _JITTER * data.noise(_start(data, 1), 1)[0]
     return data._replace(jitter=jitter, F=F + np.diag(jitter))
 
@@ -146,7 +148,7 @@ def init(data, prior, numbers, chains):
     state = State(np.zeros(found.d.shape), found, mode.copy(), mode, np.empty(chains), own)
     z = _Normals(numbers, n + found.d.shape[1] + n)
     metric = _Metric(data, numbers, *_Covariance(data, prior, state, numbers)(np.zeros(chains)))
-    state.mode[:] = metric.mode(mode, own)
+    state.mode[:] = metric.mode(own, mode)
     state.e[:] = state.mode + metric.outwards(z.take(n))[1]
     _coefficients(data, state, metric, 1.0 / scales.precisions(prior, found, numbers), z)
     return state
@@ -168,7 +170,8 @@ def step(data, prior, state, numbers):
     for one in data.response.own:
         copied.parameter(one, own, z)
     state.e[:] = copied.e
-    state.mode[:] = metric.mode(state.mode, own)
+    around = np.tile(data.around, (chains, 1))
+    state.mode[:] = metric.mode(own, *((state.mode, state.e) if data.response.concave else (around,)))
     state.e[:], chance = _hamiltonian(data, metric, state.mode, state.e, own, z)
     for one in data.response.own:
 
@@ -302,16 +305,25 @@ class _Metric:
         self._run(k.INWARDS, e.shape[1] ** 2, (self.L, self.G, e), out)
         return out
 
-    def mode(self, e, own):
-        """Predictors at the mode given their covariance, by Newton's method from e; G becomes that of the curvatures there."""
+    def mode(self, own, *starts):
+        """Predictors at the mode given their covariance, by Newton's method; G becomes that of the curvatures there.
+
+        It begins at the likeliest of the starts: of a density that is not log-concave there must be one that never changes.
+        """
         data = self.data
-        z = self.inwards(e - data.offsets)[0]
 
         def height(z, e):
             value = data.loglik(e, own) - 0.5 * (z * z).sum(axis=1)
             return np.where(np.isnan(value), -np.inf, value)
 
-        base, active = height(z, e), np.ones(len(e), bool)
+        z, e, base = 0.0, starts[0], np.full(len(starts[0]), -np.inf)
+        for start in starts:
+            there = self.inwards(start - data.offsets)[0]
+            found = height(there, start)
+            better = ~(found < base)
+            z, e = np.where(better[:, None], there, z), np.where(better[:, None], start, e)
+            base = np.where(better, found, base)
+        active = np.ones(len(e), bool)
         for _ in range(_NEWTON):
             slope, curvature = data.slopes(e, own)
             self.factor(np.maximum(curvature, 0.0), active)
