@@ -18,13 +18,16 @@ from numbastats.bayes.kernels.likelihood import (
     latent_row,
     tile_rows,
 )
+from numbastats.bayes.kernels.predictor import FACTORS, INWARDS, OUTWARDS, PULL
 
 __all__ = [
     "CONDITIONALS",
     "DRAWS",
     "ELEMENTWISE",
+    "FACTORS",
     "GAMMA",
     "GROUP",
+    "INWARDS",
     "KICK",
     "LANES",
     "LATENT",
@@ -33,7 +36,9 @@ __all__ = [
     "NORMAL_DRAW",
     "OFFSET",
     "OUTCOME",
+    "OUTWARDS",
     "OWN",
+    "PULL",
     "ROTATION",
     "SCALES",
     "SINGLE",

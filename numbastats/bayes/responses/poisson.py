@@ -40,5 +40,5 @@ POISSON = Response(
     quantile=_quantile,
     level=_level,
     screen="np.sqrt(y)",
-    samplers=("hamiltonian", "surrogate", "predictor"),
+    samplers=("hamiltonian", "predictor", "surrogate"),
 )

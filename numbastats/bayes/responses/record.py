@@ -107,6 +107,8 @@ class Record:
         Two classes instead of numbers: a row of X and its offset are multiplied by -1 or 1.
     weighted : bool
         Whether rows may have weights and offsets.
+    concave : bool
+        Whether log densities are concave in m.
     flat : bool
         Whether the posterior is proper under flat priors of some columns.
     separable : bool
@@ -139,6 +141,7 @@ class Record:
     robust: bool = False
     classes: bool = False
     weighted: bool = True
+    concave: bool = True
     flat: bool = False
     separable: bool = False
     screen: str | None = None
@@ -188,9 +191,9 @@ class Response(Record):
     rest : callable, optional
         The term of the log density of y alone.
     derivatives : callable, optional
-        ``derivatives(m, y, own)``: of `log_density` the first derivative in m, and the second one's negative, which may be below
-        0 where the density is not log-concave. These two are all that the sampler "predictor" asks of a response; own parameters
-        it draws by slices, from `Own.start` on.
+        ``derivatives(m, y, own)``: of `log_density` the first derivative in m and minus the second one, which may be below 0
+        where the density is not log-concave. These two are all that the sampler "predictor" asks of a response; own parameters it
+        draws by slices, from `Own.start` on.
     stored : tuple of str
         Types in which X may be stored beside floats: "int8", "bfloat16".
     probability, log_probability : callable or Kernel, optional

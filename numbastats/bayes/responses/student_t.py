@@ -62,4 +62,5 @@ STUDENT_T = Response(
         Own("log_df_minus_2", _df, lambda v: np.log(_LEAST + np.exp(v)) - 0.1 * np.exp(v) + v, start=1.5, label="df"),
     ),
     robust=True,
+    concave=False,
 )

@@ -1,17 +1,18 @@
-"""More columns than rows, any response with independent rows: the linear predictors first, then the coefficients given them.
+"""More columns than rows, any response: the linear predictors first, then the coefficients given them.
 
 Given the scales, the n predictors e = offset + X b + jitter have the prior N(offset, K), K = X V X' + jitter, and the likelihood
 enters through them alone, which is log-concave in e for the responses that take this sampler, or nearly. A step draws
 
 1. local scales and log tau given the coefficients, as all samplers do;
 2. log tau and e together, by a slice: with a noisy copy g = e + N(0, S) of e held fixed, S near 1/information, the density of
-   log tau has e integrated out but for the numbers v0 by which e = m + R^(1/2) v0 lies within its conditional distribution
-   given g (I. Murray, R. Adams, NIPS 23, 2010);
-3. e, by Hamiltonian steps in the metric of the posterior's curvature at its mode, which depends on the scales alone;
-4. own parameters of the response given e, by slices;
-5. the coefficients given e exactly, in O(n p) (A. Bhattacharya, A. Chakraborty, B. Mallick, Biometrika 103, 2016).
+   log tau has e integrated out but for n numbers, by which e lies within its distribution given g (I. Murray, R. Adams,
+   NIPS 23, 2010);
+3. own parameters of the response and e together, in the same way, as S depends on them, too;
+4. e, by Hamiltonian steps in the metric of the posterior's curvature at its mode, which depends on the scales alone;
+5. own parameters given e, by slices;
+6. the coefficients given e exactly, in O(n p) (A. Bhattacharya, A. Chakraborty, B. Mallick, Biometrika 103, 2016).
 
-Each chain runs on one thread, so that results depend neither on workers nor on executors.
+All chains go together: what is of n x n is a kernel (kernels/predictor.py), what is of the response a function of arrays.
 """
 
 from __future__ import annotations
@@ -20,24 +21,26 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, lapack
 from scipy.special import ndtr
 
 from numbastats._core.parallel import in_threads
+from numbastats._core.place import Place
 from numbastats.bayes import kernels as k
+from numbastats.bayes.responses.record import Joint
 from numbastats.bayes.samplers import scales
-from numbastats.bayes.samplers.algebra import Sparse, parted
+from numbastats.bayes.samplers.algebra import Sparse, parted, solve
 from numbastats.bayes.samplers.record import Sampler
-from numbastats.scalar.shrinkage import item_of, log_prior_tau
+from numbastats.scalar.shrinkage import log_prior_tau
 
-_JITTER = 1e-8  # variance of the predictors beside that by their columns, in units of `Problem.noise`; part of the model
+_JITTER = 1e-8  # variance of the predictors beside that by their columns, in units of the noise at the start; part of the model
+_LEAST_NOISE = 1e-2  # one over the least noise of a copy, times the jitter
 _LEAPFROGS, _TRAJECTORIES = 4, 2
 _SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the posterior
-_STRETCH = 3.0  # the slice is of log tau divided by this, as in `collapsed`
+_WIDTH, _SHRINKS = 2.0, 20  # of the slice of a logarithm: its only interval, and how often that is cut at most
 _NEWTON, _DECREMENT = 60, 1e-8
 _TAU = -25.0, 8.0
 _FLAT = 1e-4  # least prior precision of a predictor's part from one column: a flat prior has a standard deviation of 100 there
-_LARGE = 3e6  # n^2 p from which threads for the chains pay
+_LARGE = 3e6  # n^2 p from which threads for the products pay
 
 
 class Problem(NamedTuple):
@@ -45,12 +48,19 @@ class Problem(NamedTuple):
 
     Parameters
     ----------
-    response : Response
+    response : Response, or Joint of one predictor
     free, A : numpy.ndarray or Sparse, shapes (n, k) and (n, p)
         The columns that are not shrunk, an intercept's among them, and the others.
-    y, weights, offsets : numpy.ndarray, shape (n,)
-    noise : numpy.ndarray, shape (n,)
-        S, from the curvature of the likelihood at the mode for scales of 1; whatever it is, the posterior is the same.
+    y : numpy.ndarray, shape (n,), or (2, n) of outcomes between two ends
+    weights, offsets : numpy.ndarray, shape (n,)
+    variances : numpy.ndarray, shape (k,)
+        Of the prior of the coefficients that are not shrunk.
+    jitter : numpy.ndarray, shape (n,)
+        Variances of the predictors that no column explains.
+    F : numpy.ndarray, shape (n, n)
+        Their covariance by both.
+    around : numpy.ndarray, shape (n,)
+        Predictors at the mode for scales of 1, whose curvatures are 1/S. The posterior is the same whatever S is.
     """
 
     response: Any
@@ -59,21 +69,40 @@ class Problem(NamedTuple):
     y: np.ndarray
     weights: np.ndarray
     offsets: np.ndarray
-    noise: np.ndarray
+    variances: np.ndarray
+    jitter: np.ndarray
+    F: np.ndarray
+    around: np.ndarray
 
-    def variances(self, d):
-        """Prior variances for the precisions of the columns that are not shrunk."""
-        return 1.0 / np.maximum(d[: self.free.shape[1]], _FLAT * (self.free**2).mean(axis=0))
+    @property
+    def outcomes(self):
+        """By columns, as functions of a response take predictors of chains."""
+        return self.y[..., None]
 
     def loglik(self, e, own):
-        """The log-likelihood of predictors."""
-        value = self.weights @ self.response.log_density(self.y, e, own)
-        return value if value == value else -math.inf
+        """The log-likelihood of predictors, shape (chains, n); own parameters have the shape (chains,).
+
+        Functions of a response get both by columns, a column for each chain.
+        """
+        if isinstance(self.response, Joint):
+            return np.array([self.response.value(v[:, None], self.y, self.weights)[0] for v in e])
+        found = np.multiply(self.response.log_density(self.outcomes, e.T, own).T, self.weights, order="C").sum(axis=1)
+        return np.where(np.isnan(found), -np.inf, found)
 
     def slopes(self, e, own):
-        """Its derivative by each of them, and the negative second one."""
-        slope, curvature = self.response.derivatives(e, self.y, own)
-        return self.weights * slope, self.weights * curvature
+        """Its derivative by each of them, and the negative second one, both of shape (chains, n)."""
+        if isinstance(self.response, Joint):
+            at = [(v[:, None], self.y, self.weights) for v in e]
+            found = ([self.response.value(*v)[1] for v in at], [self.response.curvature(*v) for v in at])
+            return tuple(np.array(v)[:, :, 0] for v in found)
+        slope, curvature = self.response.derivatives(e.T, self.outcomes, own)
+        return np.multiply(slope.T, self.weights, order="C"), np.multiply(curvature.T, self.weights, order="C")
+
+    def noise(self, own, chains):
+        """S, shape (chains, n)."""
+        curvature = np.minimum(self.slopes(np.tile(self.around, (chains, 1)), own)[1], _LEAST_NOISE / self.jitter)
+        most = curvature.max(axis=1, keepdims=True, initial=1e-300)
+        return 1.0 / np.clip(curvature, 1e-4 * most, None)
 
 
 class State(NamedTuple):
@@ -88,306 +117,138 @@ class State(NamedTuple):
 
 
 def problem(rows, prior):
-    """The rows of a fit, and the noise of the copies."""
-    X = rows.columns()
-    free, A = parted(X, prior.skip)
-    weights, offsets = rows.facts[[k.WEIGHT, k.OFFSET]]
-    found = Problem(rows.response, free, A, rows.outcomes, weights, offsets, np.ones(weights.size))
-    own = {one.name: np.float64(one.start) for one in rows.response.own}
-    d = scales.start(prior, (1, X.shape[1]), -2.0).d[0]
-    d[prior.skip :] *= math.exp(4.0)
-    e = _mode(found, _factor(found, *_covariances(found, d, d[prior.skip :])), _at_level(found), own)[0]
-    curvature = found.slopes(e, own)[1]
-    return found._replace(noise=1.0 / np.clip(curvature, 1e-4 * max(curvature.max(), 1e-300), None))
+    """The rows of a fit, the predictors' covariance that does not change, and where the noise of the copies is found."""
+    free, A = parted(rows.columns(), prior.skip)
+    weights, offsets = np.broadcast_to(rows.facts[[k.WEIGHT, k.OFFSET]], (2, len(free)))
+    y = np.broadcast_to(rows.outcomes, (*rows.outcomes.shape[:-1], len(free)))
+    d = np.clip(prior.free, 1e-12, 1e300)
+    variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
+    F, size = (free * variances) @ free.T, np.ones(len(offsets))
+    level = offsets + rows.response.level(weights, offsets, np.atleast_2d(y)[0])
+    data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level)
+    numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
+    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None])
+    data = data._replace(around=there.mode(_start(data, 1), level[None])[0])
+    jitter = _JITTER * data.noise(_start(data, 1), 1)[0]
+    return data._replace(jitter=jitter, F=F + np.diag(jitter))
 
 
-def _at_level(data):
-    """Predictors of an intercept alone."""
-    return data.offsets + data.response.level(data.weights, data.offsets, np.atleast_2d(data.y)[0])
+def _start(data, chains):
+    """Own parameters at the start of chains."""
+    return {one.name: np.full(chains, one.start) for one in data.response.own}
 
 
 def init(data, prior, numbers, chains):
-    """Predictors at their mode given scales of 1, moved by their noise; the coefficients given these."""
-    p = data.free.shape[1] + data.A.shape[1]
-    found = scales.start(prior, (chains, p), -2.0)
+    """Predictors at their mode given local scales of 1, moved by noise; the coefficients given these."""
+    found = scales.start(prior, (chains, data.free.shape[1] + data.A.shape[1]), -2.0)
     if prior.tau is None:
         found.d[:, prior.skip :] *= np.exp(-2.0 * found.log_tau)[:, None]
-    own = {one.name: np.full(chains, one.start) for one in data.response.own}
-    mode = np.tile(_at_level(data), (chains, 1))
-    state = State(np.zeros((chains, p)), found, mode.copy(), mode, np.empty(chains), own)
-    return _run(data, prior, state, numbers, _begin)[0]
+    n, own = len(data.offsets), _start(data, chains)
+    mode = np.tile(data.around, (chains, 1))
+    state = State(np.zeros(found.d.shape), found, mode.copy(), mode, np.empty(chains), own)
+    z = _Normals(numbers, n + found.d.shape[1] + n)
+    metric = _Metric(data, numbers, *_Covariance(data, prior, state, numbers)(np.zeros(chains)))
+    state.mode[:] = metric.mode(own, mode)
+    state.e[:] = state.mode + metric.outwards(z.take(n))[1]
+    _coefficients(data, state, metric, 1.0 / scales.precisions(prior, found, numbers), z)
+    return state
 
 
 def step(data, prior, state, numbers):
-    """Scales given the coefficients, the predictors with tau, these given both, own parameters, the coefficients."""
+    """Scales given the coefficients, the predictors with tau and own parameters, the predictors, then what is given them."""
     scales.draw(prior, state.scales, state.b, numbers)
-    return _run(data, prior, state, numbers, _advance)
+    n, chains, own = len(data.offsets), len(state.b), state.extras
+    z = _Normals(numbers, (3 + 2 * _TRAJECTORIES) * n + state.b.shape[1] + 2 + (2 + _SHRINKS) * (1 + 2 * len(own)) + 8)
+    covariance = _Covariance(data, prior, state, numbers)
+    metric = _Metric(data, numbers, *covariance(np.zeros(chains)))
+    copied = _Copied(data, state.e, own, metric, z)
+    if prior.tau is None:
+        by = copied.tau(state.scales.log_tau, prior, covariance, z)
+        state.scales.log_tau[:] += by
+        shrunk = state.scales.d[:, prior.skip :]
+        shrunk[...] = np.clip(shrunk * np.exp(-2.0 * by)[:, None], 1e-12, 1e300)
+    for one in data.response.own:
+        copied.parameter(one, own, z)
+    state.e[:] = copied.e
+    around = np.tile(data.around, (chains, 1))
+    state.mode[:] = metric.mode(own, *((state.mode, state.e) if data.response.concave else (around,)))
+    state.e[:], chance = _hamiltonian(data, metric, state.mode, state.e, own, z)
+    for one in data.response.own:
 
+        def density(t, needed, one=one):
+            return data.loglik(state.e, own | {one.name: t}) + one.log_prior(t)
 
-def _run(data, prior, state, numbers, move):
-    """A move of every chain, and its coefficients, in place."""
-    (n, p), free = data.A.shape, data.free.shape[1]
-    Z, item = numbers.normals(8, 0, (3 + _TRAJECTORIES) * n + free + p + 2 * _TRAJECTORIES), numbers.step()
-    log_tau, d, _, _ = state.scales
-    extra = scales.precisions(prior, state.scales, numbers) - d
-    chance = np.ones(len(Z))
-
-    def chain(c):
-        own = {name: values[c] for name, values in state.extras.items()}
-        z = _Numbers(Z[c], numbers.key, item, numbers.more[8][0, c])
-        e, mode, by, chance[c] = move(
-            data, prior, _Chain(state.b[c, :free], state.e[c], state.mode[c], d[c], extra[c], log_tau[c], own), z
-        )
-        if by:
-            log_tau[c] += by
-            d[c, prior.skip :] = np.clip(d[c, prior.skip :] * math.exp(-2.0 * by), 1e-12, 1e300)
-        for i, one in enumerate(data.response.own):
-
-            def density(t, one=one):
-                return data.loglik(e, own | {one.name: t}) + float(one.log_prior(t))
-
-            own[one.name] = scales.sliced(density, own[one.name], z.key, item_of(np.int64(1 + i), z.item), z.stream)
-            state.extras[one.name][c] = own[one.name]
-        state.e[c], state.mode[c] = e, mode
-        v = np.concatenate([data.variances(d[c]), 1.0 / (d[c] + extra[c])[free:]])
-        state.b[c] = _coefficients(data, v, e, z.take(free + p), z.take(n))
-        predictors = data.offsets + data.free @ state.b[c, :free] + data.A @ state.b[c, free:]
-        state.loglik[c] = data.loglik(predictors, own)
-
-    in_threads(chain, [(c,) for c in range(len(Z))], numbers.place.workers if n * n * p > _LARGE else 1)
+        own[one.name][:] = _sliced(density, own[one.name], z)
+    _coefficients(data, state, metric, 1.0 / scales.precisions(prior, state.scales, numbers), z)
     return state, scales.Info(chance)
 
 
-class _Numbers:
-    """Random numbers of a step: normals in the order in which they are taken, words for slices."""
+class _Normals:
+    """Normal numbers of a step, shape (chains, size), in the order in which they are taken."""
 
-    def __init__(self, normals, key, item, stream):
-        self.normals, self.key, self.item, self.stream = normals, key, item, stream
+    def __init__(self, numbers, size):
+        self.rest = numbers.normals(8, 0, size)
 
     def take(self, n):
-        """The next n normals."""
-        found, self.normals = self.normals[:n], self.normals[n:]
-        return found
+        """The next n of every chain."""
+        found, self.rest = self.rest[:, :n], self.rest[:, n:]
+        return np.ascontiguousarray(found)
 
 
-class _Chain(NamedTuple):
-    """One chain before a move: coefficients that are not shrunk, predictors, mode, precisions without a slab, ...
+def _sliced(density, t, numbers):
+    """A draw of every chain from ``density(t, needed)`` by a slice sampler of one interval, which is at random around t.
 
-    what a slab adds to these, log tau, own parameters.
+    The last evaluation of every chain, of which those beside the `needed` ones need no evaluation, is that of its draw.
     """
-
-    free: np.ndarray
-    e: np.ndarray
-    mode: np.ndarray
-    d: np.ndarray
-    extra: np.ndarray
-    log_tau: float
-    own: dict[str, float]
-
-
-# --- moves of one chain ------------------------------------------------------------------------------------------------
-
-
-def _begin(data, prior, now, numbers):
-    """The mode, moved by noise."""
-    shared, free = _covariances(data, now.d, now.d[prior.skip :] + now.extra[prior.skip :])
-    L = _factor(data, shared, free)
-    e, C = _mode(data, L, now.mode, now.own)
-    z = _solve(C, numbers.take(len(e)), True)
-    return e + L @ z, e, 0.0, 1.0
+    u = ndtr(numbers.take(2 + _SHRINKS))
+    level = density(t, np.ones(len(t), bool)) + np.log(u[:, 0])
+    lo = t - _WIDTH * u[:, 1]
+    hi, new, looking = lo + _WIDTH, t.copy(), level < np.inf
+    for v in u[:, 2:].T:
+        if not looking.any():
+            return new
+        new = np.where(looking, lo + (hi - lo) * v, new)
+        looking = looking & ~(density(new, looking) > level)
+        lo, hi = np.where(looking & (new < t), new, lo), np.where(looking & ~(new < t), new, hi)
+    new = np.where(looking, t, new)
+    density(new, looking)
+    return new
 
 
-def _advance(data, prior, now, numbers):
-    """Log tau with the predictors, then these."""
-    n, by = len(now.e), 0.0
-    products = _Products(data, prior, now.d, now.extra)
-    e, copy = now.e, now.e + np.sqrt(data.noise) * numbers.take(n)
-    if prior.tau is None:
-        given = (_Together if products.known is None else _Apart)(data, products, copy, now)
-        inner, seen = given.inner(e), {}
-
-        def density(x):
-            t = now.log_tau + _STRETCH * x
-            if not _TAU[0] < t < _TAU[1]:
-                return -math.inf
-            seen.clear()
-            seen[x], value = given.at(_STRETCH * x, inner)
-            return value + data.loglik(seen[x], now.own) + log_prior_tau(t, 0.0, prior.tau_scale)
-
-        x = scales.sliced(density, 0.0, numbers.key, item_of(np.int64(0), numbers.item), numbers.stream)
-        if x not in seen:
-            density(x)
-        e, by = seen[x], _STRETCH * x
-    L = _factor(data, *products.parts(by))
-    mode, C = _mode(data, L, now.mode, now.own)
-    e, chance = _hamiltonian(data, L, C, mode, e, now.own, numbers)
-    return e, mode, by, chance
+# --- algebra of all chains -------------------------------------------------------------------------------------------------
 
 
-class _Products:
-    """Covariances of the predictors for tau times e^by: of the columns that are shrunk, and of the others."""
+class _Covariance:
+    """Covariance of the predictors by the columns that are shrunk, for tau times e^by."""
 
-    def __init__(self, data, prior, d, extra):
-        skip = prior.skip
-        self.data, self.d, self.extra, self.factor = data, d[skip:], extra[skip:], prior.slab_df is None
-        self.free = (data.free * data.variances(d)) @ data.free.T
-        self.known = None if self.extra.any() else _product(data.A, 1.0 / self.d)
+    def __init__(self, data, prior, state, numbers):
+        self.data, self.d, self.workers = data, state.scales.d[:, prior.skip :].copy(), numbers.place.workers
+        self.extra = scales.slab_precisions(prior, state.scales, numbers)
+        self.slab, self.factor = bool(np.any(self.extra)), prior.slab_df is None
+        self.K = np.empty((len(self.d), *data.F.shape))
+        if not self.slab:
+            self._make(np.zeros(len(self.d)), np.ones(len(self.d), bool))
 
-    def parts(self, by):
-        """Both."""
-        if self.known is not None:
-            return math.exp(2.0 * by) * self.known, self.free
-        return _product(self.data.A, 1.0 / (self.d * math.exp(-2.0 * by) + self.extra)), self.free
+    def _make(self, by, needed):
+        n, p = self.data.A.shape
 
-    def slab(self, by):
+        def one(c):
+            self.K[c] = _product(self.data.A, 1.0 / (self.d[c] * math.exp(-2.0 * by[c]) + self.extra[c]))
+
+        in_threads(one, [(c,) for c in np.flatnonzero(needed)], self.workers if n * n * p > _LARGE else 1)
+
+    def __call__(self, by, needed=None):
+        """K, and by what it is multiplied in every chain; K is new in those where it is `needed`."""
+        if not self.slab:
+            return self.K, np.exp(2.0 * by)
+        self._make(by, np.ones(len(by), bool) if needed is None else needed)
+        return self.K, np.ones(len(by))
+
+    def of_slab(self, by):
         """Log of the factor by which a slab that is a factor of the prior changes its integral over the coefficients."""
-        return (
-            0.0
-            if self.known is not None or not self.factor
-            else -0.5 * np.log1p(self.extra / (self.d * math.exp(-2.0 * by))).sum()
-        )
-
-    def __call__(self, by):
-        """Their sum, with the jitter."""
-        return _summed(self.data, *self.parts(by))
-
-
-class _Together:
-    """The predictors given their noisy copy g, where a slab has their covariance made anew for every tau."""
-
-    def __init__(self, data, products, copy, now):
-        self.data, self.products, self.copy = data, products, copy
-
-    def _given(self, by):
-        """Mean and factor of the covariance of the predictors given g, and the log density of g."""
-        K, noise = self.products(by), self.data.noise
-        C = _cholesky(K + np.diag(noise))
-        v = _solve(C, self.copy - self.data.offsets)
-        H = blas.dtrsm(1.0, C, np.diag(noise).T, lower=1)
-        R = np.diag(noise) - H.T @ H
-        R.reshape(-1)[:: len(R) + 1] += 1e-12 * noise.max()
-        mean, value = self.data.offsets + K @ _solve(C, v, True), -0.5 * (v @ v) - np.log(C.diagonal()).sum()
-        return mean, _cholesky(R), value + self.products.slab(by)
-
-    def inner(self, e):
-        """The numbers by which e lies within its distribution."""
-        mean, root, _ = self._given(0.0)
-        return _solve(root, e - mean)
-
-    def at(self, by, inner):
-        """The predictors that lie so for tau times e^by, and the log density."""
-        mean, root, value = self._given(by)
-        return mean + root @ inner, value
-
-
-class _Apart:
-    """The same without a slab, given the coefficients that are not shrunk: tau is a factor of what is left of the covariance.
-
-    With the noise S, the jitter j S and C = (1 + j) S, the eigenvalues of C^(-1/2) K C^(-1/2) serve every tau.
-    """
-
-    def __init__(self, data, products, copy, now):
-        self.origin = data.offsets + data.free @ now.free
-        self.root, self.half = np.sqrt(data.noise / (1.0 + _JITTER)), np.sqrt(data.noise * (1.0 + _JITTER))
-        values, self.Q = np.linalg.eigh(products.known / self.half / self.half[:, None])
-        self.values, self.noise, self.copy = np.maximum(values, 0.0), data.noise, copy
-        self.z = self.Q.T @ ((copy - self.origin) / self.half)
-
-    def _given(self, by):
-        """Mean of the predictors, and shares of the noise's variance that g leaves, by eigenvectors; the log density of g."""
-        size = 1.0 + math.exp(2.0 * by) * self.values
-        mean = self.copy - self.noise * (self.Q @ (self.z / size)) / self.half
-        return mean, np.sqrt(1.0 + _JITTER - 1.0 / size), -0.5 * (self.z / size @ self.z + np.log(size).sum())
-
-    def inner(self, e):
-        """As of `_Together`."""
-        mean, shares, _ = self._given(0.0)
-        return self.Q.T @ ((e - mean) / self.root) / shares
-
-    def at(self, by, inner):
-        """As of `_Together`."""
-        mean, shares, value = self._given(by)
-        return mean + self.root * (self.Q @ (shares * inner)), value
-
-
-def _hamiltonian(data, L, C, mode, e, own, numbers):
-    """Predictors after trajectories in u = C'(z - z of the mode), where the posterior is about standard normal."""
-    origin, z, chances = _solve(L, mode - data.offsets), _solve(L, e - data.offsets), 0.0
-
-    def there(u):
-        z = origin + _solve(C, u, True)
-        e = data.offsets + L @ z
-        return z, e, _solve(C, L.T @ data.slopes(e, own)[0] - z)
-
-    def energy(z, e, v):
-        return 0.5 * (z @ z) + 0.5 * (v @ v) - data.loglik(e, own)
-
-    for _ in range(_TRAJECTORIES):
-        v, (size, chance) = numbers.take(len(z)).copy(), ndtr(numbers.take(2))
-        size = _SIZES[0] + (_SIZES[1] - _SIZES[0]) * size
-        u = C.T @ (z - origin)
-        before = energy(z, e, v)
-        new, found, pull = there(u)
-        for _ in range(_LEAPFROGS):
-            v = v + 0.5 * size * pull
-            u = u + size * v
-            new, found, pull = there(u)
-            v = v + 0.5 * size * pull
-        gain = before - energy(new, found, v)
-        if math.log(chance) < gain:
-            z, e = new, found
-        chances += math.exp(min(gain, 0.0)) if gain == gain else 0.0
-    return e, chances / _TRAJECTORIES
-
-
-def _mode(data, L, start, own):
-    """Predictors at the mode given their covariance LL', by Newton's method in z = L^-1 (e - offset), and the metric's factor."""
-    z = _solve(L, start - data.offsets)
-
-    def height(z):
-        value = data.loglik(data.offsets + L @ z, own) - 0.5 * (z @ z)
-        return value if value == value else -math.inf
-
-    base = height(z)
-    for _ in range(_NEWTON):
-        slope, curvature = data.slopes(data.offsets + L @ z, own)
-        C = _metric(L, curvature)
-        gradient = L.T @ slope - z
-        move = _solve(C, _solve(C, gradient), True)
-        decrement, share = gradient @ move, min(1.0, 2.0 / max(abs(L @ move).max(), 1e-300))
-        if decrement < _DECREMENT:
-            break
-        while (found := height(z + share * move)) < base and share > 1e-6:
-            share *= 0.5
-        z, base = z + share * move, found
-    return data.offsets + L @ z, C
-
-
-def _metric(L, curvature):
-    """The factor of I + L'WL for the curvatures W; where these are negative, 0 stands for them."""
-    weighted = L * np.sqrt(np.maximum(curvature, 0.0))[:, None]
-    M = weighted.T @ weighted
-    M.reshape(-1)[:: len(M) + 1] += 1.0
-    return _cholesky(M)
-
-
-def _coefficients(data, v, e, normals, jitters):
-    """Coefficients given the predictors, from a draw of their prior that is moved by what it misses."""
-    free = data.free.shape[1]
-    b = normals * np.sqrt(v)
-    shared, others = _product(data.A, v[free:]), (data.free * v[:free]) @ data.free.T
-    L = _factor(data, shared, others)
-    rest = e - data.offsets - data.free @ b[:free] - data.A @ b[free:] - np.sqrt(_JITTER * data.noise) * jitters
-    rest = _solve(L, _solve(L, rest), True)
-    return b + v * np.concatenate([rest @ data.free, rest @ data.A])
-
-
-# --- algebra -------------------------------------------------------------------------------------------------------------
-
-
-def _covariances(data, d, precisions):
-    """Covariances of the predictors by the columns that are shrunk, of given precisions, and by the others."""
-    return _product(data.A, 1.0 / precisions), (data.free * data.variances(d)) @ data.free.T
+        if not (self.slab and self.factor):
+            return 0.0
+        return -0.5 * np.log1p(self.extra[:, None] / (self.d * np.exp(-2.0 * by)[:, None])).sum(axis=1)
 
 
 def _product(A, v):
@@ -398,27 +259,187 @@ def _product(A, v):
     return root @ root.T  # of a matrix and its own transpose BLAS makes one half
 
 
-def _summed(data, shared, free):
-    """The covariance of the predictors with the jitter."""
-    K = shared + free
-    K.reshape(-1)[:: len(K) + 1] += _JITTER * data.noise
-    return K
+class _Metric:
+    """The factors of `kernels.predictor` for a covariance scale K + F."""
+
+    def __init__(self, data, numbers, K, scale=None):
+        self.data, self.place, (chains, n, _) = data, numbers.place, K.shape
+        self.numbers = numbers
+        self.L, self.G, self.room = (numbers.spare(name, (chains, n, n)) for name in ("L", "G", "weighted"))
+        self.failed, self.none = np.zeros(chains, np.int64), np.zeros((chains, n))
+        self.factor(self.none, K=K, scale=np.ones(chains) if scale is None else scale)
+        self.check()
+
+    def factor(self, W, needed=None, K=None, scale=None):
+        """G for curvatures W of chains, with L anew if there is a K."""
+        chains, n = W.shape
+        needed = np.ones(chains, bool) if needed is None else needed
+        self.failed[needed] = 0
+        K, scale, anew = (self.L, np.ones(chains), False) if K is None else (K, scale, True)
+        given = K, self.data.F, scale, np.ascontiguousarray(W), anew, needed
+        self._run(k.FACTORS, 0.15 * n**3, given, (self.L, self.G, self.room, self.failed))
+
+    def check(self):
+        """Raise where a factorisation has failed."""
+        if self.failed.any():
+            raise RuntimeError("a Cholesky factorisation failed; are there huge numbers in X? Pass standardize=True")
+
+    def _run(self, kernel, cost, given, out):
+        self.place.run(kernel, len(self.L), np.int64(0), np.int64(len(self.L)), given, out, cost=cost)
+
+    def pull(self, slopes, z):
+        """G^-1 (L's - z)."""
+        out = np.empty(z.shape)
+        self._run(k.PULL, z.shape[1] ** 2, (self.L, self.G, slopes, z), (out,))
+        return out
+
+    def outwards(self, u):
+        """G'^-1 u, and L times it."""
+        out = np.empty(u.shape), np.empty(u.shape)
+        self._run(k.OUTWARDS, u.shape[1] ** 2, (self.L, self.G, u), out)
+        return out
+
+    def inwards(self, e):
+        """L^-1 e, and G' times it."""
+        out = np.empty(e.shape), np.empty(e.shape)
+        self._run(k.INWARDS, e.shape[1] ** 2, (self.L, self.G, e), out)
+        return out
+
+    def mode(self, own, *starts):
+        """Predictors at the mode given their covariance, by Newton's method; G becomes that of the curvatures there.
+
+        It begins at the likeliest of the starts: of a density that is not log-concave there must be one that never changes.
+        """
+        data = self.data
+
+        def height(z, e):
+            value = data.loglik(e, own) - 0.5 * (z * z).sum(axis=1)
+            return np.where(np.isnan(value), -np.inf, value)
+
+        z, e, base = 0.0, starts[0], np.full(len(starts[0]), -np.inf)
+        for start in starts:
+            there = self.inwards(start - data.offsets)[0]
+            found = height(there, start)
+            better = ~(found < base)
+            z, e = np.where(better[:, None], there, z), np.where(better[:, None], start, e)
+            base = np.where(better, found, base)
+        active = np.ones(len(e), bool)
+        for _ in range(_NEWTON):
+            slope, curvature = data.slopes(e, own)
+            self.factor(np.maximum(curvature, 0.0), active)
+            gradient = self.pull(slope, z)
+            active = active & ((gradient * gradient).sum(axis=1) >= _DECREMENT)
+            if not active.any():
+                break
+            step_z, step_e = self.outwards(gradient)
+            share, todo = np.minimum(1.0, 2.0 / np.maximum(abs(step_e).max(axis=1), 1e-300)), active
+            while todo.any():
+                new_z, new_e = z + share[:, None] * step_z, e + share[:, None] * step_e
+                found = height(new_z, new_e)
+                todo = todo & ~(found >= base) & (share > 1e-6)
+                share = np.where(todo, 0.5 * share, share)
+            z, e = np.where(active[:, None], new_z, z), np.where(active[:, None], new_e, e)
+            base = np.where(active, found, base)
+        self.check()
+        return e
 
 
-def _factor(data, shared, free):
-    return _cholesky(_summed(data, shared, free))
+# --- moves -----------------------------------------------------------------------------------------------------------------
 
 
-def _cholesky(M):
-    L, info = lapack.dpotrf(M, lower=1, clean=1)
-    if info:
-        raise RuntimeError("a Cholesky factorisation failed; are there huge numbers in X? Pass standardize=True")
-    return L
+class _Copied:
+    """Noisy copies of the predictors, and slices in which these follow: e = offsets + L z where z lies as before given the copy.
+
+    Given the copy, z ~ N(M^-1 L'S^-1 r, M^-1) with r = copy - offsets, M = I + L'S^-1 L = GG'; G'z - G^-1 L'S^-1 r is kept.
+    """
+
+    def __init__(self, data, e, own, metric, numbers):
+        self.data, self.metric, self.e, self.own = data, metric, e, own
+        self.noise = data.noise(own, len(e))
+        noise = self.noise
+        self.rest = e + np.sqrt(noise) * numbers.take(e.shape[1]) - data.offsets
+        metric.factor(1.0 / noise)
+        self.inner = metric.inwards(e - data.offsets)[1] - self._centre(noise)
+
+    def _centre(self, noise):
+        return self.metric.pull(self.rest / noise, self.metric.none)
+
+    def _value(self, own, needed, K=None, scale=None):
+        """The log density of the copy and the outcomes; the predictors go along."""
+        data, metric, noise = self.data, self.metric, self.noise if own is self.own else self.data.noise(own, len(self.e))
+        metric.factor(1.0 / noise, needed, K, scale)
+        centre = self._centre(noise)
+        self.e = data.offsets + metric.outwards(self.inner + centre)[1]
+        value = 0.5 * (centre * centre).sum(axis=1) - np.log(np.diagonal(metric.G, axis1=1, axis2=2)).sum(axis=1)
+        value = value - 0.5 * (self.rest**2 / noise + np.log(noise)).sum(axis=1) + data.loglik(self.e, own)
+        return np.where(metric.failed > 0, -np.inf, value)
+
+    def tau(self, log_tau, prior, covariance, numbers):
+        """By what log tau moves."""
+
+        def density(by, needed):
+            t = log_tau + by
+            value = self._value(self.own, needed, *covariance(by, needed)) + covariance.of_slab(by)
+            value += np.array([log_prior_tau(v, 0.0, prior.tau_scale) for v in t])
+            return np.where((t > _TAU[0]) & (t < _TAU[1]), value, -np.inf)
+
+        return _sliced(density, np.zeros(len(log_tau)), numbers)
+
+    def parameter(self, one, own, numbers):
+        """Move a parameter of the response, in place."""
+
+        def density(t, needed):
+            return self._value(own | {one.name: t}, needed) + one.log_prior(t)
+
+        own[one.name][:] = _sliced(density, own[one.name], numbers)
 
 
-def _solve(L, v, transposed=False):
-    """L^-1 v, or L'^-1 v, of a lower triangle in Fortran order."""
-    return blas.dtrsv(L, v, lower=1, trans=int(transposed))
+def _hamiltonian(data, metric, mode, e, own, numbers):
+    """Predictors after trajectories in u = G'(z - z of the mode), where the posterior is about standard normal."""
+    chains, n = e.shape
+    centre, at_centre = metric.inwards(mode - data.offsets)
+    z, u = metric.inwards(e - data.offsets)
+    u, chances = u - at_centre, 0.0
+
+    def energy(z, e, v):
+        return 0.5 * (z * z).sum(axis=1) + 0.5 * (v * v).sum(axis=1) - data.loglik(e, own)
+
+    for _ in range(_TRAJECTORIES):
+        v, chance = numbers.take(n), ndtr(numbers.take(2))
+        size = _SIZES[0] + (_SIZES[1] - _SIZES[0]) * chance[:, :1]
+        before, new = energy(z, e, v), (z, u, e)
+        pull = metric.pull(data.slopes(e, own)[0], z)
+        for _ in range(_LEAPFROGS):
+            v = v + 0.5 * size * pull
+            there = new[1] + size * v
+            step_z, step_e = metric.outwards(there)
+            new = centre + step_z, there, mode + step_e
+            pull = metric.pull(data.slopes(new[2], own)[0], new[0])
+            v = v + 0.5 * size * pull
+        gain = before - energy(new[0], new[2], v)
+        taken = (np.log(chance[:, 1]) < gain)[:, None]
+        z, u, e = (np.where(taken, x, y) for x, y in zip(new, (z, u, e), strict=True))
+        chances = chances + np.exp(np.minimum(np.where(np.isnan(gain), -np.inf, gain), 0.0))
+    return e, chances / _TRAJECTORIES
 
 
-PREDICTOR = Sampler("predictor", "predictor", init, step, problem, by_rows=lambda n, p: True, passes=False)
+def _coefficients(data, state, metric, v, numbers):
+    """Coefficients given the predictors, in place, from a draw of their prior that is moved by what it misses."""
+    (n, p), free = data.A.shape, data.free.shape[1]
+    v[:, :free] = data.variances
+    prior, jitters = numbers.take(free + p) * np.sqrt(v), np.sqrt(data.jitter) * numbers.take(n)
+    for c, b in enumerate(prior):
+        missed = state.e[c] - _predictors(data, b) - jitters[c]
+        L = metric.L[c].T
+        missed = solve(L, solve(L, missed), True)
+        state.b[c] = b + v[c] * np.concatenate([missed @ data.free, missed @ data.A])
+    state.loglik[:] = data.loglik(np.array([_predictors(data, b) for b in state.b]), state.extras)
+
+
+def _predictors(data, b):
+    """Offsets and the rows times coefficients; of one chain, as rounding in products of matrices depends on their shape."""
+    free = data.free.shape[1]
+    return data.offsets + data.free @ b[:free] + data.A @ b[free:]
+
+
+PREDICTOR = Sampler("predictor", "predictor", init, step, problem, by_rows=lambda n, p: True, products=True, passes=False)
