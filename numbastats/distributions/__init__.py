@@ -54,7 +54,7 @@ and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()`
 
 # The imports of families, `__all__` and the table are written by tools/discover.py.
 
-from numbastats.distributions.composition import Mixture, abs, exp, log, order_statistic, truncate
+from numbastats.distributions.composition import Mixture, abs, exp, log, order_statistic, truncate, with_zeros
 from numbastats.distributions.defining import define
 from numbastats.distributions.families.asymmetric_laplace import AsymmetricLaplace
 from numbastats.distributions.families.beta import Beta
