@@ -20,12 +20,14 @@ from numbastats._core.results import Batch, OptionalIntervals, Result, Table, da
 from numbastats._core.status import CONVERGED, REFUSED, Status
 from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.multivariate.arguments import counted, points_of
+from numbastats.mixture.multivariate.information import exact
 from numbastats.mixture.multivariate.kernels.passes import FULL, Point
 from numbastats.mixture.multivariate.kernels.sums import SCORES
 
 _IN_WORDS = {  # where the words of one dimension name what several have not
     Status.NO_CONVERGENCE: "the decrement test was not met, or the likelihood still rises; the best point is returned. Fewer "
     "components, another covariance or more starts (n_init=) may end at a maximum",
+    Status.CONSTANT: "a column is constant, or others determine it",
     Status.COLLAPSED: "every start collapsed onto too few rows: try fewer components, covariance='tied' or 'diag', or more "
     "starts (n_init=)",
     Status.INADMISSIBLE: "a certified local maximum exists, but a covariance of it is narrower than max_condition allows beside "
@@ -321,7 +323,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     weights, means, covariances, columns
         As of `NormalMixture`. Components are in the order of their means in the first column.
     covariance : str
-        The model: "full", "tied", "diag" or "spherical".
+        The model: "full", "tied", "diag", "spherical", "tied-diag" or "tied-spherical".
     loglik, bic, aic, icl : float
         Log-likelihood and criteria, of which less is better; icl is bic and twice the entropy of the responsibilities.
     n_free : int
@@ -343,9 +345,11 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         The next certified log-likelihood, NaN if none was seen.
     gap : float
         The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
+        NaN with fixed weights or means.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
-        at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations.
+        at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations. Of more than 400
+        free parameters they are bounds, see `certificate`.
     condition : float
         The largest over the least eigenvalue of all covariances in the metric of the pooled one.
     se : dict
@@ -392,6 +396,16 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     def family(self) -> str:
         """The family of the components."""
         return "normal"
+
+    @property
+    def certificate(self) -> str:
+        """How a fit of status 0 is known to be a maximum: "exact" or "lanczos"; of other statuses "".
+
+        By the whole matrix of second derivatives, or, of more than 400 free parameters, by its products with vectors: `min_eig`
+        is then a lower bound of the least eigenvalue, less than 10 % below it as far as Lanczos' method sees, and `decrement` an
+        upper one.
+        """
+        return "" if self.status != Status.OK else "exact" if exact(self.n_free) else "lanczos"
 
     def summary(self, level: float | None = None) -> Table:
         """The components as a table.

@@ -17,7 +17,9 @@ from numbastats._core.kernel import HostLoop, array_function
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, least_eigenvalue, solve
 from numbastats.mixture.multivariate.kernels.newton import information_sums, keep, moved, new_features, new_newton, parameters
 from numbastats.mixture.multivariate.kernels.passes import FAST, Point, em_sums, new_lanes, new_moments, new_point
+from numbastats.mixture.multivariate.kernels.products import Case, Tools, climb_by_products, new_vectors
 from numbastats.mixture.multivariate.kernels.records import (
+    BY_PRODUCTS,
     DONE,
     EM,
     FLAT,
@@ -135,10 +137,11 @@ def climb_cpu(rows, owner, model, settings, points, state):
     K, filled = points.means.shape[1], points.means.shape[2]
     d = rows.columns
     lanes, sums = new_lanes(max(K, 1), filled), new_moments(K, filled)
-    p = parameters(K, model, d)
-    size = p if settings.newton > 0 else 0
-    features, newton = new_features(K, model, d), new_newton(size)
+    size = parameters(K, model, d) if settings.newton > 0 else 0
+    exact = settings.newton < BY_PRODUCTS
+    features, newton = new_features(K, model, d, exact), new_newton(size, exact)
     trial, best, work = new_point(K, filled), new_point(K, filled), np.zeros((5, filled, filled))
+    tools = Tools(lanes, newton, sums, new_vectors(0 if exact else size, K, filled), work)
     for item in range(owner.size):
         now, set_ = state[item], owner[item]
         a, b = rows.off[set_], rows.off[set_ + 1]
@@ -154,6 +157,8 @@ def climb_cpu(rows, owner, model, settings, points, state):
             if now.phase == EM:
                 loglik = em_sums(x, w, 0, w.size, trial, model.shape, lanes, sums)
                 advance_em(now, loglik, sums, trial, best, model, facts, pivots, work[0])
+            elif not exact:
+                climb_by_products(Case(x, w, model, facts, pivots, features), tools, trial, best, settings, now)
             else:
                 loglik = information_sums(x, w, trial, model, facts, lanes, features, newton, sums, work)
                 advance_newton(now, loglik, trial, best, model, facts, pivots, features, newton, work, settings)

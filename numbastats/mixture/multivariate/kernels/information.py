@@ -20,7 +20,7 @@ def information_cpu(rows, owner, model, points, matrix, scale):
     """Information (M, P, P), its lower triangle in units of the complete data's, whose roots are `scale` (M, P)."""
     K, filled = points.means.shape[1], points.means.shape[2]
     lanes, sums = new_lanes(K, filled), new_moments(K, filled)
-    features, newton = new_features(K, model, rows.columns), new_newton(scale.shape[1])
+    features, newton = new_features(K, model, rows.columns, True), new_newton(scale.shape[1], True)
     work = np.zeros((2, filled, filled))
     for item in range(owner.size):
         s = owner[item]

@@ -160,8 +160,11 @@ def insertion_cpu(rows, ids, owner, slot, model, given, key, points, gains):
         if s != last:
             scatter(x, w, d, columns, mean, whole)
             last = s
-        if cholesky(whole, columns, 0.0, L) < columns:
-            continue
+        if cholesky(whole, columns, 0.0, L) < columns:  # of spherical and diagonal covariances: distances of single columns
+            for i in range(columns):
+                for j in range(i):
+                    L[i, j] = 0.0
+                L[i, i] = math.sqrt(whole[i, i]) if whole[i, i] > 0.0 else math.inf
         inverse_lower(L, columns, U)
         here = Point(
             given.log_weights[item], given.means[item], given.covariances[item], given.factors[item], given.heights[item]

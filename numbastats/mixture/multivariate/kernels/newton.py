@@ -79,14 +79,15 @@ def covariance_features(shape, d):
 def parameters(K, model, d):
     """How many coordinates there are, weights that add up to 1 counted as K."""
     own = covariance_features(model.shape, d)
-    return (K if model.free_weights > 0 else 0) + K * d + (own if model.pooled > 0 else K * own)
+    means = K * d if model.free_means > 0 else 0
+    return (K if model.free_weights > 0 else 0) + means + (own if model.pooled > 0 else K * own)
 
 
 @_making
-def new_features(K, model, d):
-    """Buffers for d columns."""
+def new_features(K, model, d, matrices):
+    """Buffers for d columns; without `matrices` the places of the parameters alone."""
     q = (1 + d + covariance_features(model.shape, d) + 3) // 4 * 4
-    p = (parameters(K, model, d) + 3) // 4 * 4
+    p = (parameters(K, model, d) + 3) // 4 * 4 if matrices else 0
     place = np.full((K, q), -1, np.int64)
     own, at = covariance_features(model.shape, d), 0
     for k in range(K):
@@ -94,7 +95,7 @@ def new_features(K, model, d):
             place[k, 0] = at
             at += 1
     for k in range(K):
-        for i in range(d):
+        for i in range(d if model.free_means > 0 else 0):
             place[k, 1 + i] = at
             at += 1
     for k in range(K):
@@ -105,12 +106,13 @@ def new_features(K, model, d):
                 place[k, 1 + d + i] = at
                 at += 1
     filled = (d + 3) // 4 * 4
+    own = q if matrices else 0
     return Features(
         np.zeros((filled, LANES)),
-        np.zeros((q, LANES)),
+        np.zeros((own, LANES)),
         np.zeros((p, LANES)),
-        np.zeros((q, q)),
-        np.zeros(q),
+        np.zeros((own, own)),
+        np.zeros(own),
         np.zeros((p, p)),
         np.zeros(p),
         place,
@@ -121,9 +123,10 @@ def new_features(K, model, d):
 
 
 @_making
-def new_newton(p):
-    """Work space for p parameters."""
-    return Newton(np.zeros((2, p)), np.zeros((2, p, p)), np.zeros((2, p)), np.zeros((p, p)), np.zeros(p))
+def new_newton(p, matrices):
+    """Work space for p parameters, without `matrices` for vectors alone."""
+    q = p if matrices else 0
+    return Newton(np.zeros((2, p)), np.zeros((2, q, q)), np.zeros((2, p)), np.zeros((q, q)), np.zeros(p))
 
 
 @_passing
@@ -260,20 +263,24 @@ def information_sums(x, w, point, model, facts, lanes, features, newton, sums, w
     for a in range(p):  # places rise with features, so that all is in the lower triangle
         for b in range(a + 1):
             matrix[a, b] += f.cross[a, b]
-    _slopes(point, model, facts, sums, features, slope, work)
-    _in_units(point, model, facts, sums, features, newton, p)
+    slopes(point, model, facts, sums, features, slope, work)
+    in_units(point, model, facts, sums, features, newton)
+    for a in range(p):
+        for b in range(a + 1):
+            matrix[a, b] = matrix[a, b] / scale[a] / scale[b]
+        matrix[a, a] += 1.0
     return loglik
 
 
 @_function
-def _slopes(point, model, facts, sums, features, slope, work):
+def slopes(point, model, facts, sums, features, slope, work):
     """The gradient before the complete data's share of it, from the moments of all rows."""
     d, place, shape, second = facts.columns, features.place, model.shape, work[0]
     for k in range(point.means.shape[0]):
         U, n = point.factors[k], sums.total[k]
         if model.free_weights > 0:
             slope[place[k, 0]] = n
-        for i in range(d):
+        for i in range(d if model.free_means > 0 else 0):
             s = 0.0
             for m in range(i + 1 if shape == FULL else 0):
                 s += U[i, m] * sums.first[k, m]
@@ -292,17 +299,17 @@ def _slopes(point, model, facts, sums, features, slope, work):
 
 
 @_function
-def _in_units(point, model, facts, sums, features, newton, p):
-    """Gradient and information in units of the complete data's."""
+def in_units(point, model, facts, sums, features, newton):
+    """The gradient in units of the complete data's information, and these."""
     K, d = point.means.shape[0], facts.columns
-    slope, matrix, scale, place = newton.slope[0], newton.matrix[0], newton.scale[0], features.place
+    slope, scale, place = newton.slope[0], newton.scale[0], features.place
     for k in range(K):
         n = sums.total[k]
         if model.free_weights > 0:
             expected = facts.mass * math.exp(point.log_weights[k])
             slope[place[k, 0]] -= expected
             scale[place[k, 0]] = expected
-        for i in range(d):
+        for i in range(d if model.free_means > 0 else 0):
             scale[place[k, 1 + i]] = n
         at = 1 + d
         if model.shape == FULL:
@@ -317,12 +324,9 @@ def _in_units(point, model, facts, sums, features, newton, p):
                 scale[place[k, at + i]] += 0.5 * n
         else:
             scale[place[k, at]] += 0.5 * n * d
-    for a in range(p):
+    for a in range(slope.size):
         scale[a] = math.sqrt(scale[a])
         slope[a] = slope[a] / scale[a]
-        for b in range(a + 1):
-            matrix[a, b] = matrix[a, b] / scale[a] / scale[b]
-        matrix[a, a] += 1.0
 
 
 @_function
@@ -338,7 +342,7 @@ def moved(source, step, scale, model, facts, features, pivots, work, target):
             size = abs(step[place[k, 0]] / scale[place[k, 0]])
             share = min(share, 3.0 * LONGEST / size) if size > 3.0 * LONGEST else share
         size = 0.0
-        for i in range(d):  # as long in all directions
+        for i in range(d if model.free_means > 0 else 0):  # as long in all directions
             size += (step[place[k, 1 + i]] / scale[place[k, 1 + i]]) ** 2
         size = math.sqrt(size)
         share = min(share, 3.0 * LONGEST / size) if size > 3.0 * LONGEST else share
@@ -374,7 +378,7 @@ def moved(source, step, scale, model, facts, features, pivots, work, target):
         at = 1 + d
         for i in range(d):
             s = 0.0
-            for j in range(i + 1):
+            for j in range(i + 1 if model.free_means > 0 else 0):
                 s += L[i, j] * step[place[k, 1 + j]] / scale[place[k, 1 + j]]
             target.means[k, i] += share * s
             for j in range(i):

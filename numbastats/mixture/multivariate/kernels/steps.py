@@ -21,6 +21,7 @@ class Model(NamedTuple):
     shape: int  # FULL, DIAGONAL or SPHERICAL
     pooled: int  # whether all components have one covariance
     free_weights: int
+    free_means: int = 1
 
 
 class Facts(NamedTuple):
@@ -107,9 +108,10 @@ def m_step(sums, point, model, facts, pivots, L):
         into = point.covariances[0 if model.pooled > 0 else k]
         share = facts.mass if model.pooled > 0 else n
         for i in range(d):
-            point.means[k, i] += first[i] / n
+            move = first[i] / n if model.free_means > 0 else 0.0
+            point.means[k, i] += move
             for j in range(i + 1):
-                value = (second[i, j] - first[i] * first[j] / n) / share
+                value = (second[i, j] - move * first[j]) / share
                 into[i, j] = value + (into[i, j] if k > 0 and model.pooled > 0 else 0.0)
         if model.pooled == 0:
             _shaped(into, model, d)
