@@ -18,6 +18,7 @@ from numbastats.mixture.multivariate.information import coordinates, exact
 from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.climb import CLIMB
 from numbastats.mixture.multivariate.kernels.insertion import INSERTION, KEPT
+from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import FULL, SPHERICAL, Point
 from numbastats.mixture.multivariate.kernels.prepare import INFORMATION, ORDER, PREPARE
 from numbastats.mixture.multivariate.kernels.starts import (
@@ -223,7 +224,9 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     newton = newton and (1 if exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
-    args = [p.rows, owner, model, c.Settings(newton, options.tol, 1e-14), points, state]
+    args = [p.rows, owner, model, c.Settings(newton, options.tol, 1e-14), points, state, NONE]
+    if newton == c.BY_PRODUCTS:
+        options = dataclasses.replace(options, device="cpu")  # the GPU has no kernel of products
     run(CLIMB, args, owner.size, options, (), cost=cost, most=20.0 * cost)
     return state
 
@@ -302,9 +305,9 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
     if kinds.size:
         places, labels = np.zeros((D, SUBSET), np.int64), np.zeros((D, kinds.size, SUBSET), np.int64)
         key = Key(stream_word(Purpose.MIXTURE_START, (1 << 17) + min(K, 255)), *options.key)
-        run(PARTITIONS, [p.rows, p.ids, K, model.shape, kinds, key, places, labels], D, options, (), cost=1e6)
+        run(PARTITIONS, [p.rows, p.ids, K, model.shape, kinds, key, places, labels, NONE], D, options, (), cost=1e6)
         begin = model.model(options.free_weights or options.weights is not None)
-        run(BEGIN, [p.rows, begin, places, labels, points], D, options, (), cost=2e5)
+        run(BEGIN, [p.rows, begin, places, labels, points, NONE], D, options, (), cost=2e5)
         constrained(p, points, options)
         points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
     if given is not None:
@@ -458,7 +461,7 @@ def insertions(p, wanted, slots, points, model, options, turn=0):
     given = taken(points, np.repeat(np.arange(wanted.size), slots.size))
     found, gains = new_points(owner.size * KEPT, K, d), np.full(owner.size * KEPT, -math.inf)
     key = Key(stream_word(Purpose.MIXTURE_START, (1 << 18) + min(K, 255) + 256 * turn), *options.key)
-    args = [p.rows, p.ids, owner, slot, options.model(model), given, key, found, gains]
+    args = [p.rows, p.ids, owner, slot, options.model(model), given, key, found, gains, NONE]
     run(INSERTION, args, owner.size, options, (), cost=2e3 * p.rows.w.size / max(p.size, 1))
     if options.weights is not None:
         found.log_weights[:] = np.log(options.weights)
