@@ -14,7 +14,7 @@ from numbastats.mixture.engine import run
 from numbastats.mixture.kernels.starts import Key
 from numbastats.mixture.multivariate.covariances import Covariance
 from numbastats.mixture.multivariate.kernels import records as c
-from numbastats.mixture.multivariate.kernels.climb import CLIMB
+from numbastats.mixture.multivariate.kernels.climb import EM_CLIMB, NEWTON_CLIMB
 from numbastats.mixture.multivariate.kernels.insertion import INSERTION, KEPT
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import Point
@@ -212,7 +212,8 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
     args = [p.rows, owner, model, c.Settings(int(newton), options.tol, 1e-14), points, state, NONE]
-    run(CLIMB, args, owner.size, options, (), cost=cost, most=20.0 * cost)
+    for kernel in (EM_CLIMB, NEWTON_CLIMB) if newton else (EM_CLIMB,):
+        run(kernel, args, owner.size, options, (), cost=cost, most=20.0 * cost)
     return state
 
 

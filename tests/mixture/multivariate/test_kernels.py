@@ -52,7 +52,8 @@ def climbed(x, covariance, start, w=None, left=10, newton=1):
     """The end of a climb: weights, means, covariances, log-likelihood, state."""
     rows, at, state = tiled(x, w), points(start), began(1, left, newton)
     model = steps.Model(*SHAPES[covariance], 1)
-    climb.CLIMB.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state, memory.NONE)
+    for kernel in (climb.EM_CLIMB, climb.NEWTON_CLIMB)[: 1 + newton]:
+        kernel.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state, memory.NONE)
     d = x.shape[1]
     constant = 0.5 * d * np.log(2.0 * np.pi) * rows.mass[0]
     return np.exp(at.log_weights[0]), at.means[0, :, :d], at.covariances[0, :, :d, :d], state["loglik"][0] - constant, state[0]
