@@ -13,7 +13,7 @@ import numba
 
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.endings import COLLAPSED, NO_CONVERGENCE, NOT_CERTIFIED, OK
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import HostLoop, Kernel, array_function
 from numbastats.mixture.multivariate.kernels.blocks import factorised, in_blocks, solved
 from numbastats.mixture.multivariate.kernels.memory import (
     features_of,
@@ -26,6 +26,7 @@ from numbastats.mixture.multivariate.kernels.memory import (
 )
 from numbastats.mixture.multivariate.kernels.newton import counts, information_sums, keep, least_eigenvalue, moved, places
 from numbastats.mixture.multivariate.kernels.passes import FAST, em_sums, point_of, rows_of
+from numbastats.mixture.multivariate.kernels.products import Case, climb_by_products, new_places, new_tools
 from numbastats.mixture.multivariate.kernels.records import (
     DONE,
     EM,
@@ -186,6 +187,23 @@ def newton_one(item, rows, owner, model, settings, points, now, memory, team):
             copy_point(best, here)
 
 
+def products_cpu(rows, owner, model, settings, points, state):
+    """Newton's method by products, where EM has come to it; on the host on every device."""
+    K, d = points.means.shape[1], points.means.shape[2]
+    memory = new_memory(1, K, d, 0, 0, 0)
+    trial, best, features = spare_point(memory, 0, 0), spare_point(memory, 0, 1), new_places(K, model, rows.columns)
+    tools = new_tools(memory, counts(K, model, rows.columns)[2], K, d)
+    for item in range(owner.size):
+        if state[item].phase == NEWTON:
+            s, here = owner[item], point_of(points, item)
+            x, w = rows_of(rows, s)
+            copy_point(here, trial)
+            case = Case(x, w, model, facts_of(rows, s), rows.pivots[s], features)
+            climb_by_products(case, tools, trial, best, settings, state[item])
+            if state[item].loglik > -math.inf:
+                copy_point(best, here)
+
+
 def em_cpu(rows, owner, model, settings, points, state, memory):
     """EM from points (M, ...), which are written, on data sets `owner` (M,)."""
     memory = new_memory(1, points.means.shape[1], points.means.shape[2], 0, 0, 0)
@@ -215,9 +233,9 @@ def climb_cuda(rows, owner, model, settings, points, state, memory):
 
 def split_climb(args, parts):
     """The arguments for about `parts` shares of the problems."""
-    rows, owner, model, settings, points, state, memory = args
+    rows, owner, model, settings, points, state, *memory = args
     return [
-        (rows, owner[a:b], model, settings, type(points)(*(v[a:b] for v in points)), state[a:b], memory)
+        (rows, owner[a:b], model, settings, type(points)(*(v[a:b] for v in points)), state[a:b], *memory)
         for a, b in ranges(owner.size, parts)
     ]
 
@@ -225,12 +243,16 @@ def split_climb(args, parts):
 _i = numba.types.int64
 
 
+_given = batch_type(numba.types.float64), _i[::1], model_type, settings_type, point_type, STATE_TYPE[::1]
+PRODUCTS_CLIMB = HostLoop("mixture.multivariate.products", products_cpu, [_given], fastmath=FAST, split=split_climb)
+
+
 def _climbing(name, cpu, function):
     return Kernel(
         f"mixture.multivariate.{name}",
         cpu,
         climb_cuda,
-        lambda T: [(batch_type(T), _i[::1], model_type, settings_type, point_type, STATE_TYPE[::1], memory_type)],
+        lambda T: [(*_given, memory_type)],
         dtypes=("float64",),
         fastmath=FAST,
         split=split_climb,

@@ -201,13 +201,14 @@ def insertion_one(item, rows, ids, owner, slot, model, given, key, points, gains
     for q in each(KEPT):
         gains[item * KEPT + q] = -math.inf
     scatter(x, w, d, columns, mean, whole)
-    definite = True
     for _one in each(1):
-        definite = cholesky(whole, columns, 0.0, L) == columns
-        if definite:
-            inverse_lower(L, columns, U)
-    if not every(definite):
-        return
+        if cholesky(whole, columns, 0.0, L) < columns:  # of spherical and diagonal covariances: distances of single columns
+            for i in range(columns):
+                for j in range(i):
+                    L[i, j] = 0.0
+                L[i, i] = math.sqrt(whole[i, i]) if whole[i, i] > 0.0 else math.inf
+        inverse_lower(L, columns, U)
+    meet()
     _without(given, item, out, rest)
     base, other = _log_densities(x, w, rest, model.shape, lanes, logf), 1 if out == 0 else 0
     for draw in range(CANDIDATES):
