@@ -24,6 +24,7 @@ __all__ = [
     "LARGEST",
     "Refused",
     "Rows",
+    "check_columns",
     "constraints_of",
     "counted",
     "fit_options",
@@ -356,6 +357,12 @@ def fit_options(starts, n_init, tol, min_count, max_condition, key, workers):
     )
 
 
+def check_columns(shape, d, name):
+    """Refuse values whose last axis is not that of the fit."""
+    if len(shape) < 1 or shape[-1] != d:
+        raise ValueError(f"{name} has shape {shape}; the last axis must have the {counted(d, 'column')} of the fit")
+
+
 def points_of(x, columns, name="x"):
     """Values (..., d) at which a density is asked for, in rows; columns with names are taken by these."""
     found = _columns(x, name)
@@ -367,6 +374,5 @@ def points_of(x, columns, name="x"):
                 "with these names, or an array with the columns in this order"
             )
         a = a[:, [found.index(column) for column in columns]]
-    if a.ndim < 1 or a.shape[-1] != len(columns):
-        raise ValueError(f"{name} has shape {a.shape}; the last axis must have the {counted(len(columns), 'column')} of the fit")
+    check_columns(a.shape, len(columns), name)
     return np.ascontiguousarray(a.reshape(-1, len(columns))), a.shape[:-1]

@@ -11,14 +11,13 @@ import numpy as np
 
 from numbastats._core.random import Purpose, stream_word
 from numbastats._core.status import Status
-from numbastats.mixture.engine import run
+from numbastats.mixture.engine import run, staged_there
 from numbastats.mixture.kernels.starts import Key
 from numbastats.mixture.multivariate.covariances import Covariance
 from numbastats.mixture.multivariate.information import coordinates, exact
 from numbastats.mixture.multivariate.kernels import records as c
-from numbastats.mixture.multivariate.kernels.climb import CLIMB
+from numbastats.mixture.multivariate.kernels.climb import EM_CLIMB, NEWTON_CLIMB, PRODUCTS_CLIMB
 from numbastats.mixture.multivariate.kernels.insertion import INSERTION, KEPT
-from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import FULL, SPHERICAL, Point
 from numbastats.mixture.multivariate.kernels.prepare import INFORMATION, ORDER, PREPARE
 from numbastats.mixture.multivariate.kernels.starts import (
@@ -32,6 +31,7 @@ from numbastats.mixture.multivariate.kernels.starts import (
     WARD_OWN,
     WARD_SPHERED,
 )
+from numbastats.mixture.multivariate.launching import Space, launched, on_the_host, space_there
 
 SHORT, FURTHER, LONG = (
     (6, 15),
@@ -130,10 +130,26 @@ class Prepared:
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
 
+    kept: dict = dataclasses.field(default_factory=dict, compare=False)  # on a GPU: the rows, work space
+
     @property
     def size(self):
         """Number of data sets."""
         return self.info.size
+
+    def there(self):
+        """The rows on a GPU."""
+        if "rows" not in self.kept:
+            self.kept["rows"] = staged_there(self.rows)
+        return self.kept["rows"]._replace(least=staged_there(self.rows.least))
+
+    def space(self, space, n):
+        """Work space on a GPU; that of one kernel is kept for the next."""
+        key, memory = self.kept.get("space", (None, None))
+        if key != (space, n):
+            self.kept.pop("space", None)  # before there is other
+            self.kept["space"] = (space, n), space_there(space, n)
+        return self.kept["space"][1]
 
     @property
     def constant(self):
@@ -167,7 +183,7 @@ def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
     filled = -(-columns // 4) * 4
     places, masses, info = np.zeros(len(x), np.int64), np.zeros(len(x)), np.zeros(D, INFORMATION)
     each = max(1.0, x.shape[0] / max(D, 1))
-    run(ORDER, [x, weights, off, places, masses, info], D, options, (), cost=200.0 * each)
+    run(ORDER, [x, weights, off, places, masses, info], D, on_the_host(options), (), cost=200.0 * each)
     padded = np.concatenate([[0], np.cumsum(-(-info["distinct"] // 8) * 8)])
     rows = c.Batch(
         np.empty(padded[-1] * filled, dtype),
@@ -179,7 +195,7 @@ def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
         columns,
     )
     centre = np.zeros((D, columns))
-    run(PREPARE, [x, off, places, masses, rows, centre, info], D, options, (), cost=10.0 * columns * columns * each)
+    run(PREPARE, [x, off, places, masses, rows, centre, info], D, on_the_host(options), (), cost=10.0 * columns * columns * each)
     return Prepared(rows, centre, info, np.arange(first, first + D), places, masses)
 
 
@@ -224,10 +240,12 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     newton = newton and (1 if exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
-    args = [p.rows, owner, model, c.Settings(newton, options.tol, 1e-14), points, state, NONE]
+    args, work = [owner, model, c.Settings(newton, options.tol, 1e-14), points, state], dict(cost=cost, most=20.0 * cost)
+    launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)
     if newton == c.BY_PRODUCTS:
-        options = dataclasses.replace(options, device="cpu")  # the GPU has no kernel of products
-    run(CLIMB, args, owner.size, options, (), cost=cost, most=20.0 * cost)
+        run(PRODUCTS_CLIMB, [p.rows, *args], owner.size, on_the_host(options), (), **work)
+    elif newton:
+        launched(p, NEWTON_CLIMB, args, owner.size, options, Space.of(p, K, model), (3, 4), **work)
     return state
 
 
@@ -305,9 +323,10 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
     if kinds.size:
         places, labels = np.zeros((D, SUBSET), np.int64), np.zeros((D, kinds.size, SUBSET), np.int64)
         key = Key(stream_word(Purpose.MIXTURE_START, (1 << 17) + min(K, 255)), *options.key)
-        run(PARTITIONS, [p.rows, p.ids, K, model.shape, kinds, key, places, labels, NONE], D, options, (), cost=1e6)
+        space = Space.of(p, K)
+        launched(p, PARTITIONS, [p.ids, K, model.shape, kinds, key, places, labels], D, options, space, (5, 6), cost=1e6)
         begin = model.model(options.free_weights or options.weights is not None)
-        run(BEGIN, [p.rows, begin, places, labels, points, NONE], D, options, (), cost=2e5)
+        launched(p, BEGIN, [begin, places, labels, points], D, options, space, (3,), cost=2e5)
         constrained(p, points, options)
         points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
     if given is not None:
@@ -461,8 +480,11 @@ def insertions(p, wanted, slots, points, model, options, turn=0):
     given = taken(points, np.repeat(np.arange(wanted.size), slots.size))
     found, gains = new_points(owner.size * KEPT, K, d), np.full(owner.size * KEPT, -math.inf)
     key = Key(stream_word(Purpose.MIXTURE_START, (1 << 18) + min(K, 255) + 256 * turn), *options.key)
-    args = [p.rows, p.ids, owner, slot, options.model(model), given, key, found, gains, NONE]
-    run(INSERTION, args, owner.size, options, (), cost=2e3 * p.rows.w.size / max(p.size, 1))
+    args, space = (
+        [p.ids, owner, slot, options.model(model), given, key, found, gains],
+        Space.of(p, K, rows=int(np.diff(p.rows.off).max())),
+    )
+    launched(p, INSERTION, args, owner.size, options, space, (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
     if options.weights is not None:
         found.log_weights[:] = np.log(options.weights)
     found.log_weights[~np.isfinite(gains)] = np.nan

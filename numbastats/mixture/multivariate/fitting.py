@@ -12,12 +12,12 @@ import numpy as np
 
 from numbastats._core.checks import choice, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.launch import choose_device
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import mostly, warn_of_batch
 from numbastats._core.status import REFUSED, Status
 from numbastats.mixture.arguments import ADMISSIBLE, numbers_of_components, threads_or_pool
-from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.arguments import (
     Rows,
@@ -31,7 +31,7 @@ from numbastats.mixture.multivariate.arguments import (
 from numbastats.mixture.multivariate.covariances import MODELS, models_of
 from numbastats.mixture.multivariate.information import covariance_of, information_of
 from numbastats.mixture.multivariate.kernels.information import ENTROPY
-from numbastats.mixture.multivariate.kernels.memory import NONE
+from numbastats.mixture.multivariate.launching import Space, launched
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 
 __all__ = ["fit_rows", "fit_table", "fit_tables"]
@@ -40,13 +40,10 @@ SAMPLE = 3000  # at least so many rows of a large data set are searched
 MEMORY = 1 << 23  # numbers of the points of all starts of a part of the data sets
 
 
-def _entropy(p, points, model):
-    out = np.zeros(p.size)
-    run(ENTROPY, [p.rows, np.arange(p.size), model, points, out, NONE], p.size, _HERE, (), cost=1e5)
+def _entropy(p, points, model, options):
+    out, space = np.zeros(p.size), Space.of(p, points.means.shape[1])
+    launched(p, ENTROPY, [np.arange(p.size), model, points, out], p.size, options, space, (3,), cost=1e5)
     return out
-
-
-_HERE = types.SimpleNamespace(device="cpu", workers=1, halt=[])
 
 
 def _sampled(p, x, off, candidates, models, options):
@@ -160,6 +157,7 @@ def fit_rows(  # noqa: PLR0913
     fixed_weights=None,
     means=None,
     rng=None,
+    device=None,
     workers=None,
     callback=None,
     progress=False,
@@ -175,6 +173,7 @@ def fit_rows(  # noqa: PLR0913
     pool, threads = threads_or_pool(workers)
     options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads)
     options = dataclasses.replace(options, free_weights=free, weights=weights, means=means)
+    options = dataclasses.replace(options, device=choose_device(device, workers=workers))
     D, d = rows.count, rows.x.shape[1]
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
     parts, done = [], 0
@@ -231,7 +230,7 @@ def _part(rows, lo, hi, asked, options, first):
         table["loglik"][:, j] = r.loglik + p.constant
         table["bic"][:, j] = free * np.log(mass) - 2.0 * table["loglik"][:, j]
         table["aic"][:, j] = 2.0 * free - 2.0 * table["loglik"][:, j]
-        table["icl"][:, j] = table["bic"][:, j] + 2.0 * _entropy(p, r.points, options.model(record))
+        table["icl"][:, j] = table["bic"][:, j] + 2.0 * _entropy(p, r.points, options.model(record), options)
         table["status"][:, j], table["hits"][:, j], table["n_free"][:, j] = r.status, r.hits, free
     usable = np.isin(table["status"], ADMISSIBLE) & np.isfinite(table[criterion])
     values = np.where(usable, table[criterion], math.inf)
@@ -516,8 +515,6 @@ def _own(family, options, name):
         value = options.pop(name, default)
         if value is not default and (np.ndim(value) > 0 or value != default):
             raise ValueError(f"{name} is an option of one dimension, and data of several columns have none: leave it out")
-    if options.pop("device", None) == "cuda":
-        raise ValueError("device='cuda': mixtures in several dimensions run on the CPU; leave device out")
     covariance = options.get("covariance")
     if covariance is None:
         options["covariance"] = "full"

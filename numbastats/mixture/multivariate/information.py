@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats._core.information import carried, inverse
-from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate.kernels.information import INFORMATION
-from numbastats.mixture.multivariate.kernels.memory import NONE
-from numbastats.mixture.multivariate.kernels.newton import counts
 from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
+from numbastats.mixture.multivariate.launching import Space, launched
 
 __all__ = ["coordinates", "covariance_of", "exact", "information_of"]
 
@@ -18,7 +16,9 @@ EXACT = 400  # free parameters up to which the information is a matrix
 
 def coordinates(K, d, model):
     """How many local coordinates there are, weights that add up to 1 counted as K."""
-    return counts.py_func(K, model, d)[2]
+    own = d * (d + 1) // 2 if model.shape == FULL else d if model.shape == DIAGONAL else 1
+    means = K * d if model.free_means else 0
+    return (K if model.free_weights else 0) + means + (own if model.pooled else K * own)
 
 
 def exact(free):
@@ -31,7 +31,7 @@ def information_of(p, wanted, points, model, options):
     M, K = wanted.size, points.means.shape[1]
     size = coordinates(K, p.rows.columns, model)
     matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
-    run(INFORMATION, [p.rows, wanted, model, points, matrix, scale, NONE], M, options, (), cost=1e6)
+    launched(p, INFORMATION, [wanted, model, points, matrix, scale], M, options, Space.of(p, K, model), (3, 4), cost=1e6)
     return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale
 
 

@@ -13,9 +13,7 @@ from numbastats._core.kernel import build
 from numbastats.mixture.multivariate import information as of_information
 from numbastats.mixture.multivariate.information import coordinates
 from numbastats.mixture.multivariate.kernels import climb, information, memory, passes, prepare, products, records, steps, sums
-from numbastats.mixture.multivariate.kernels.memory import features_of, lanes_of, new_memory, sums_of
-from numbastats.mixture.multivariate.kernels.newton import counts, places
-from numbastats.mixture.multivariate.kernels.products import gradient, lanczos, new_vectors, times
+from numbastats.mixture.multivariate.kernels.products import gradient, lanczos, new_tools, times
 from numbastats.mixture.multivariate.kernels.records import facts_of
 from tests.mixture.multivariate import naive
 
@@ -69,7 +67,8 @@ def climbed(x, covariance, start, w=None, left=10, newton=1):
     """The end of a climb: weights, means, covariances, log-likelihood, state."""
     rows, at, state = tiled(x, w), points(start), began(1, left, newton)
     model = steps.Model(*SHAPES[covariance], 1)
-    climb.CLIMB.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state, memory.NONE)
+    for kernel in (climb.EM_CLIMB, climb.NEWTON_CLIMB)[: 1 + newton]:
+        kernel.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state, memory.NONE)
     d = x.shape[1]
     constant = 0.5 * d * np.log(2.0 * np.pi) * rows.mass[0]
     return np.exp(at.log_weights[0]), at.means[0, :, :d], at.covariances[0, :, :d, :d], state["loglik"][0] - constant, state[0]
@@ -138,7 +137,7 @@ def test_chunks_add_up_and_scores_are_those_of_the_density():
     shift = np.stack([np.full(4, 0.25), np.full(4, 2.0)])
     moved = points((start[0], (start[1] - 0.25) * 2.0, start[2] * 4.0))
     density, resp, labels = np.zeros(20_000), np.zeros((20_000, 3)), np.zeros(20_000, np.int64)
-    sums.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, density, resp, labels, memory.NONE)
+    sums.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, 1, density, resp, labels, memory.NONE)
     want = scipy.special.logsumexp(naive.log_densities(x, *start[1:]) + np.log(start[0]), axis=1)
     np.testing.assert_allclose(density, want, rtol=1e-10)
     np.testing.assert_allclose(resp, r, atol=1e-12)
@@ -172,12 +171,11 @@ def test_a_climb_that_is_certified_by_few_doubtful_rows_has_the_information_of_a
 def _products_cpu(rows, point, model, vectors, out, scale, bound):
     """out[i] = information times vectors[i]; roots of the complete data's information, a bound of the least eigenvalue."""
     K, filled = point.means.shape
-    room, into = new_memory(1, K, filled, counts(K, model, rows.columns)[1], 0, 0), new_vectors(scale.size, K, filled)
-    case = products.Case(rows.x, rows.w, model, facts_of(rows, 0), rows.pivots[0], features_of(room, 0))
-    tools = products.Tools(lanes_of(room, 0), into.newton, sums_of(room, 0), into, room.work[0])
-    places(K, model, rows.columns, case.features.place)
+    features = products.new_places(K, model, rows.columns)
+    case = products.Case(rows.x, rows.w, model, facts_of(rows, 0), rows.pivots[0], features)
+    tools = new_tools(memory.new_memory(1, K, filled, 0, 0, 0), scale.size, K, filled)
     gradient(case, tools, point)
-    scale[:] = into.newton.scale[0]
+    scale[:] = tools.newton.scale[0]
     for i in range(len(out)):
         times(case, tools, point, vectors[i], out[i])
     bound[0] = lanczos(case, tools, point)

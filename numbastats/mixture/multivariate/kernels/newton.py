@@ -244,7 +244,7 @@ def information_sums(x, w, point, model, facts, lanes, features, newton, sums, w
             matrix[a, b] = matrix[a, b] / scale[a] / scale[b]
         matrix[a, a] += 1.0
     meet()
-    return total(loglik)
+    return total(loglik, lanes.share)
 
 
 @_function
@@ -451,16 +451,17 @@ def least_eigenvalue(L, n, v, w):
     for _ in range(60):
         meet()
         squares = 0.0
-        for i in each(n):
+        for i in range(n):
             squares += v[i] * v[i]
-        norm = math.sqrt(total(squares))
+        meet()
         for i in each(n):
-            v[i] /= norm
+            v[i] /= math.sqrt(squares)
         solved(L, n, v, w)
         product = 0.0
-        for i in each(n):
+        for i in range(n):
             product += v[i] * w[i]
-        new = 1.0 / total(product)
+        new = 1.0 / product
+        meet()
         for i in each(n):
             v[i] = w[i]
         if abs(new - value) <= 1e-9 * new:

@@ -16,7 +16,8 @@ from numbastats._core.climb import copy
 from numbastats._core.endings import COLLAPSED, NO_CONVERGENCE, NOT_CERTIFIED, OK
 from numbastats._core.kernel import array_function
 from numbastats.mixture.multivariate.kernels.algebra import cholesky
-from numbastats.mixture.multivariate.kernels.newton import Newton, in_units, least_eigenvalue, moved, slopes
+from numbastats.mixture.multivariate.kernels.memory import lanes_of, sums_of
+from numbastats.mixture.multivariate.kernels.newton import Newton, counts, in_units, least_eigenvalue, moved, places, slopes
 from numbastats.mixture.multivariate.kernels.passes import (
     DIAGONAL,
     FAST,
@@ -26,7 +27,6 @@ from numbastats.mixture.multivariate.kernels.passes import (
     em_sums,
     log_terms,
     moments,
-    no_moments,
     responsible,
 )
 from numbastats.mixture.multivariate.kernels.records import DONE, FLAT, MOST_TRIES
@@ -64,7 +64,6 @@ class Tools(NamedTuple):
 class Vectors(NamedTuple):
     """Buffers of P parameters, of a tile, and of a component."""
 
-    newton: object  # a `Newton` without matrices
     residual: object  # (P,)
     direction: object  # (P,)
     product: object  # (P,)
@@ -84,7 +83,6 @@ def new_vectors(p, K, d):
     """Buffers without values; of no parameters without any."""
     many = KRYLOV if p > 0 else 0
     return Vectors(
-        Newton(np.zeros((2, p)), np.zeros((2, 0, 0)), np.zeros((2, p)), np.zeros((0, 0)), np.zeros(p)),
         np.zeros(p),
         np.zeros(p),
         np.zeros(p),
@@ -98,6 +96,27 @@ def new_vectors(p, K, d):
         np.zeros((K, d)),
         np.zeros(K),
     )
+
+
+class Places(NamedTuple):
+    """Of the features the places of the parameters alone."""
+
+    place: object  # (K, q)
+
+
+@_making
+def new_places(K, model, d):
+    """The places of the parameters."""
+    place = np.zeros((K, counts(K, model, d)[1]), np.int64)
+    places(K, model, d, place)
+    return Places(place)
+
+
+@_making
+def new_tools(memory, p, K, d):
+    """Buffers for p parameters."""
+    newton = Newton(np.zeros((2, p)), np.zeros((2, 0, 0)), np.zeros((2, p)), np.zeros((0, 0)), np.zeros(p))
+    return Tools(lanes_of(memory, 0), newton, sums_of(memory, 0), new_vectors(p, K, d), memory.work[0])
 
 
 @_passing
@@ -119,7 +138,7 @@ def _add(c, a, b):
 def _quadratic(point, k, v, scale, model, d, place, into, work):
     """A score's product with v, a quadratic form of y = x - mean: writes its lower triangle and line, returns its constant."""
     U, T, b, shape = point.factors[k], into.form[k], into.line[k], model.shape
-    omega, half = work[k, 0], work[k, 1]
+    omega, half = work[0], work[1]
     constant = v[place[k, 0]] / scale[place[k, 0]] if model.free_weights > 0 else 0.0
     for i in range(b.size):
         b[i] = 0.0
@@ -210,10 +229,12 @@ def _sum(c, a):
 def times(case, tools, point, v, out):
     """out = the information times v, in units of the complete data's, whose roots are the scales."""
     x, w, model, sums, lanes, into = case.x, case.w, case.model, tools.sums, tools.lanes, tools.into
-    no_moments(sums)
     K, filled, scale, d = point.means.shape[0], point.means.shape[1], tools.newton.scale[0], case.facts.columns
+    sums.total[:] = 0.0
+    sums.first[:] = 0.0
+    sums.second[:] = 0.0
     for k in range(K):
-        into.constant[k] = _quadratic(point, k, v, scale, model, d, case.features.place, into, tools.work)
+        into.constant[k] = _quadratic(point, k, v, scale, model, d, case.features.place, into, tools.work[0])
     for lo in range(0, w.size, LANES):
         c = min(LANES, w.size - lo)
         part, weights = x[lo * filled : (lo + c) * filled], w[lo : lo + c]
