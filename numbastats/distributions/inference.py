@@ -56,6 +56,7 @@ __all__ = [
     "compare_many",
     "goodness",
     "goodness_many",
+    "survival_band",
 ]
 
 Statistic = Literal["ad", "ks", "cvm"]
@@ -369,6 +370,22 @@ def _delta(found, function, level, whole):
         )
     width = half_width(level) * se
     return Estimate(value, se, value - width, value + width, level, "delta", None, "ok")
+
+
+def survival_band(found, x, level, start=-math.inf):
+    """Ends of pointwise intervals of the survival of a fit at x, of values above `start`, symmetric for log(-log(survival))."""
+    chart, begin = _chart(found, "delta"), np.asarray(start)
+
+    def at(u):
+        batch = chart.make(chart.at(u))._with_axis()
+        with np.errstate(all="ignore"):
+            return np.log(batch.cumulative_hazard(x) - batch.cumulative_hazard(begin))
+
+    centre = np.zeros(len(chart.free))
+    value, width = at(centre[None])[0], half_width(level) * np.linalg.norm(_gradient(at, centre), axis=0)
+    with np.errstate(all="ignore"):
+        ends = (np.exp(-np.exp(value + sign * width)) for sign in (1.0, -1.0))
+        return [np.where(np.isneginf(value), 1.0, end) for end in ends]
 
 
 def _zeros_of(found):
@@ -1299,8 +1316,8 @@ def goodness(  # noqa: PLR0913
     -----
     Of censored values, and those with entries, distances are those between the fitted distribution and the nonparametric
     estimate: the product limit of Kaplan and Meier where times are exact or open above, else Turnbull's. Where that tells only
-    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. Simulated
-    data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
+    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. The
+    simulated data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
     others they are drawn from the product limit of these times, after the event. Between other ends, as of inspections, a
     simulated value gets one of the intervals of the data that hold it, with chances 1/(n P), P its probability by Turnbull's
     estimate; that censoring tells nothing of the values is presumed. With ``zeros="share"`` the test is that of the other values,

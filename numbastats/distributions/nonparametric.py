@@ -47,6 +47,7 @@ class Steps(NamedTuple):
     last: NDArray[np.float64]  # beyond it nothing is known
     n_obs: NDArray[np.float64]  # sum of the weights
     n_values: NDArray[np.int64]
+    start: NDArray[np.float64]  # the least entry, of values below which nothing is known; -inf without entries
 
     @property
     def which(self):
@@ -116,7 +117,9 @@ def steps_of(known: Any, workers: Any = None) -> Steps:
         )
     estimated = _regions if ((lo < hi) & (hi < math.inf) & use).any() else _limits
     which, lo, hi, late, w = (np.ascontiguousarray(a[use]) for a in (which, lo, hi, late, w))
-    return estimated(s.off.size - 1, which, lo, hi, late, w, workers)
+    start = np.full(s.off.size - 1, math.inf)
+    np.minimum.at(start, which, late)
+    return estimated(s.off.size - 1, which, lo, hi, late, w, workers)._replace(start=start)
 
 
 def _off(which, count):
@@ -156,7 +159,7 @@ def _totals(count, which, last, w, gradient=math.nan):
     largest = np.full(count, math.nan)
     np.fmax.at(largest, which, last)
     values, total = np.bincount(which, minlength=count), np.bincount(which, w, count)
-    return np.broadcast_to(gradient, (count,)), largest, total, values
+    return np.broadcast_to(gradient, (count,)), largest, total, values, largest
 
 
 def _regions(count, which, lo, hi, late, w, workers):
@@ -218,8 +221,9 @@ class Survival(Intervals):
         Probability of values above `time`.
     se : array of shape (m,)
         Greenwood's standard errors; NaN where the estimate is 0, and of intervals.
-    last : float
-        The largest finite time, beyond which nothing is known.
+    start, last : float
+        The least entry, of values below which the data tell nothing, -inf without `entry`; and the largest finite time, beyond
+        which nothing is known.
     n_obs : float
         Sum of the weights.
     n_values, n_missing : int
@@ -273,6 +277,11 @@ class Survival(Intervals):
     def se(self) -> NDArray[np.float64]:
         """Greenwood's standard errors."""
         return self._steps.se
+
+    @property
+    def start(self) -> float:
+        """The least entry."""
+        return float(self._steps.start[0])
 
     @property
     def last(self) -> float:

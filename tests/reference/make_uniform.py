@@ -2,7 +2,7 @@
 
     python tests/reference/make_uniform.py [data sets [case ...]]
 
-Every line has the shares of p-values up to 0.05, 0.25, 0.5 and 0.75, and the p-value of a test of Kolmogorov and Smirnov for them.
+Every line has the shares of p-values up to 0.05, 0.25, 0.5 and 0.75, and the p-value of their test of Kolmogorov and Smirnov.
 """
 
 from __future__ import annotations
