@@ -39,6 +39,7 @@ class FitOptions(CompareOptions, total=False):
     event: ArrayLike | None
     entry: ArrayLike | None
     truncated: tuple[float | None, float | None] | None
+    threshold: ArrayLike | None
     method: FitMethod
 
 

@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import checked_level, choice, is_integer, is_lazy
-from numbastats._core.data import NanPolicy, is_missing, labels_of
+from numbastats._core.data import NanPolicy, doubles, is_missing, labels_of
 from numbastats._core.edf import LARGEST, distance, distance_of_counts
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
-from numbastats._core.groups import labelled_sets
+from numbastats._core.groups import Keys, labelled_sets
 from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Around, Batch, BatchOfFits, Result, Table, half_width
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions
+from numbastats.distributions.extremes import Threshold, with_share
 from numbastats.distributions.fitting import (
     CLASSES,
     DistributionFit,
@@ -240,7 +241,10 @@ def _chart(found, method):
     params, se = (found.params, found.se) if place is None else (found.limit_params, found.limit_se)  # at a limit, its own
     params, se = ({name: np.array([v]) for name, v in of.items()} for of in (params, se))
     cls = found.cls if place is None else class_of(found.limit)
-    chart = _charted(Around(np.zeros(1, int), found._made, cls.in_domain, cls._positive, params, se, np.asarray(full)[None]))
+    around = Around(np.zeros(1, int), found._made, cls.in_domain, cls._positive, params, se, np.asarray(full)[None])
+    if found.tail is not None:
+        around = with_share(around, np.array([found.tail.share]), np.array([found._n_all]))
+    chart = _charted(around)
     if not chart.free:
         raise ValueError("every parameter of the fit was fixed: nothing has an error")
     if np.isnan(chart.root).any():
@@ -282,7 +286,7 @@ def _at_estimate(found, function):
     """The function of the fitted distribution, or the parameter of that name."""
     if isinstance(function, str):
         return (found.limit_params or found.params)[function]
-    return _number(function, found.distribution)
+    return _number(function, found.whole)
 
 
 def _values(function, batch, one_of, careful=False):
@@ -313,13 +317,19 @@ def _values(function, batch, one_of, careful=False):
 def _resamples(found, count, rng, workers):
     """Data sets drawn from a fit, (B, n) at a time, and the fits to them with the same parameters fixed."""
     fixed = {name: found.params[name] for name, se in found.se.items() if se == 0.0}
-    n = round(found.n_obs)
+    n, tail = round(found.n_obs), found.tail
     if n < 2:
         raise ValueError(f"the weights of the fit add up to {found.n_obs:g} observations, too few to draw samples of that size")
     generator = np.random.default_rng(normalise_rng(rng))
+    every = round(found._n_all)
+    above = None if tail is None else generator.binomial(every, tail.share, count)
+    n = n if above is None else int(above.max())
     step = max(1, _VALUES // n)
     for lo in range(0, count, step):
         y = found.distribution.rvs((min(step, count - lo), n), rng=generator)
+        if above is not None:
+            kept = above[lo : lo + len(y)]
+            y[np.arange(n) >= kept[:, None]] = math.nan
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the results count them
             again = fit_many(y, found.cls, fixed=fixed, workers=workers)
@@ -328,6 +338,9 @@ def _resamples(found, count, rng, workers):
                 f"the fit has {len(found.params) - len(fixed)} free parameters and fits to its samples {again.free}: a parameter "
                 "was freed by fixed={name: None}, which the bootstrap does not know of; use method='profile'"
             )
+        if above is not None:
+            shares = Threshold(np.full(len(y), tail.threshold), kept / every)
+            again = dataclasses.replace(again, tail=shares, n_below=every - kept)
         yield y, again
 
 
@@ -338,7 +351,7 @@ def _check_count(count):
 
 def _delta(found, function, level):
     chart = _chart(found, "delta")
-    value = _number(function, found.distribution)
+    value = _number(function, found.whole)
     slope = _gradient(chart.of(function), np.zeros(len(chart.free)))
     se = float(np.linalg.norm(slope))
     if found.cls.is_discrete and se == 0.0:
@@ -353,16 +366,27 @@ def _delta(found, function, level):
     return Estimate(value, se, value - width, value + width, level, "delta", None, "ok")
 
 
-def _bootstrap(found, function, level, count, rng, workers):
+def _bootstrap(found, functions, level, count, rng, workers):
+    """Estimates of several functions, from the same samples."""
     _check_count(count)
-    value, parts = _at_estimate(found, function), []
-    for _, again in _resamples(found, count, rng, workers):
-        if isinstance(function, str):
-            values = again[function]
-        else:
-            values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
-        parts.append(np.where(again.converged, values, math.nan))
-    samples = np.concatenate(parts)
+    parts = [[_of_samples(again, function) for function in functions] for _, again in _resamples(found, count, rng, workers)]
+    return [
+        _of_quantiles(_at_estimate(found, function), np.concatenate(samples), level, count)
+        for function, samples in zip(functions, zip(*parts, strict=True), strict=True)
+    ]
+
+
+def _of_samples(again, function):
+    """A function of fits to samples, NaN where these did not converge."""
+    if isinstance(function, str):
+        values = again[function]
+    else:
+        values = _values(function, again.whole, lambda i: again.one(i).whole)
+    return np.where(again.converged, values, math.nan)
+
+
+def _of_quantiles(value, samples, level, count):
+    """The estimate with quantiles of its values in samples as its ends."""
     used = samples[~np.isnan(samples)]
     message = "ok"
     if used.size < count:
@@ -380,44 +404,63 @@ def _bootstrap(found, function, level, count, rng, workers):
     return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message.removeprefix("ok; "))
 
 
-def _profile(found, function, level, x):
-    """Ends of the range of the function over the parameters whose log-likelihood is within half the quantile of chi-square."""
-    from scipy.optimize import minimize
+class _Room(NamedTuple):
+    """What a profile goes through: coordinates around a fit, and the log-likelihood there."""
 
+    chart: _Chart
+    loglik: Callable[..., Any]  # at coordinates of shape (B, q)
+    best: float
+
+
+def _room(found, x):
+    """The coordinates and the log-likelihood of the data of a fit."""
     if x is None:
         raise ValueError('method="profile" needs the data of the fit: pass x=')
     chart = _chart(found, "profile")
     data = one_series(x, "one(i) of many fits has those of one")
     data = data[~np.isnan(data) & ~((data == 0.0) & (found.zeros > 0.0))]
+    below, at_best = 0, found.loglik
+    if (tail := found.tail) is not None:  # and the binomial probability of the number of values above the threshold
+        below, data = int((data <= tail.threshold).sum()), data[data > tail.threshold]
+        at_best += data.size * math.log(tail.share) + (below * math.log1p(-tail.share) if below else 0.0)
 
     def loglik(u):
         columns = {name: v[:, None] for name, v in chart.at(u).items()}
         found = chart.make(columns)
-        return (found.logpmf if found.is_discrete else found.logpdf)(data).sum(axis=1)
+        value = (found.logpmf if found.is_discrete else found.logpdf)(data).sum(axis=1)
+        return value + below * np.log1p(-columns["share"][:, 0]) if below else value
 
-    origin = np.zeros((1, len(chart.free)))
     with np.errstate(all="ignore"):
-        best = float(loglik(origin)[0])
-        if not (math.isfinite(best) and abs(best - found.loglik) <= 1e-6 * (abs(best) + found.n_obs)):
+        best = float(loglik(np.zeros((1, len(chart.free))))[0])
+        if not (math.isfinite(best) and abs(best - at_best) <= 1e-6 * (abs(best) + found.n_obs) and below == found.n_below):
             raise ValueError(
-                f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; data "
+                f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {at_best:.9g}; data "
                 "with weights have no profile here"
             )
+    return _Room(chart, loglik, best)
+
+
+def _profile(found, function, level, room):
+    """Ends of the range of the function over the parameters whose log-likelihood is within half the quantile of chi-square."""
+    from scipy.optimize import minimize
+
+    chart, loglik, best = room
+    with np.errstate(all="ignore"):
         value, limit = _at_estimate(found, function), half_width(level)
         of = chart.of(function)
-        slope = _gradient(of, origin[0])
+        slope = _gradient(of, np.zeros(len(chart.free)))
         size = float(np.linalg.norm(slope))
         if not 0.0 < size < math.inf:
             raise ValueError(f"the function, {value:.6g} at the estimate, has no profile: its derivatives there are {slope}")
         ends, said = [], []
-        room = {
+        within = {
             "type": "ineq",
             "fun": lambda u: 0.5 * limit**2 - best + loglik(u[None])[0],
             "jac": lambda u: _gradient(loglik, u),
         }
         for sign, side in ((-1.0, "lower"), (1.0, "upper")):
             u, reach, crossed = 0.8 * sign * limit * slope / size, 1.25 * limit, False
-            if math.isinf(there := float(of(u[None])[0])) and room["fun"](u) > 0.0:  # as a mean that likely parameters have not
+            if math.isinf(there := float(of(u[None])[0])) and within["fun"](u) > 0.0:  # as a mean that likely parameters have not
                 ends.append(there)
                 continue
             while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
@@ -425,12 +468,12 @@ def _profile(found, function, level, x):
                     lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
                     u,
                     jac=lambda u, sign=sign: -sign * _gradient(of, u) / size,
-                    constraints=[room],
+                    constraints=[within],
                     bounds=[(-reach, reach)] * slope.size,
                     method="SLSQP",
                     options={"ftol": 1e-9, "maxiter": 200},
                 )
-                left = room["fun"](answer.x)
+                left = within["fun"](answer.x)
                 crossed = abs(left) < 1e-3 * limit**2 and np.abs(answer.x).max() < 0.999 * reach
                 u, reach = answer.x if left > 0.0 else u, 1.5 * reach
             ends.append(float(of(answer.x[None])[0]) if crossed else math.nan)
@@ -472,6 +515,20 @@ def _check_estimate(function, level):
     return checked_level(level)
 
 
+def _check_method(found, method):
+    """Raise where the method does not go with the fit."""
+    choice("method", method, ("delta", "bootstrap", "profile"))
+    if not found.converged:
+        raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
+    if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
+        raise ValueError(f'method={method!r} does not know of zeros="inflated"; use "delta"')
+    if method != "delta" and found.partial:
+        raise ValueError(
+            f"method={method!r} takes complete values, but those of this fit were censored or truncated, which its errors would "
+            'leave out; use "delta"'
+        )
+
+
 def estimated(
     found: DistributionFit,
     function: Callable[[Any], Any] | str,
@@ -484,24 +541,15 @@ def estimated(
     workers: Any,
 ) -> Estimate:
     """`DistributionFit.estimate`."""
-    choice("method", method, ("delta", "bootstrap", "profile"))
     level = _check_estimate(function, level)
-    if not found.converged:
-        raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
-    if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
-        raise ValueError(f'method={method!r} does not know of zeros="inflated"; use "delta"')
-    if method != "delta" and found.partial:
-        raise ValueError(
-            f"method={method!r} takes complete values, but those of this fit were censored or truncated, which its errors would "
-            'leave out; use "delta"'
-        )
+    _check_method(found, method)
     row, function = _row(found, function, level, method) if isinstance(function, str) else (None, function)
     if method == "delta":
         made = row or _delta(found, function, level)
     elif method == "profile":
-        made = _profile(found, function, level, x)
+        made = _profile(found, function, level, _room(found, x))
     else:
-        made = _bootstrap(found, function, level, count, rng, workers)
+        made = _bootstrap(found, [function], level, count, rng, workers)[0]
     if found.zeros > 0.0 and function != "zeros":
         made = dataclasses.replace(made, message=f"{made.message}, of the distribution without the share of zeros")
     return made
@@ -604,6 +652,147 @@ def estimates(
 
 
 BatchOfFits._estimates = staticmethod(estimates)
+
+# --- return levels -------------------------------------------------------------------------------------------------------
+
+
+def _periods(period, per):
+    """Return periods, and the probabilities that a value exceeds their levels."""
+    if not isinstance(per, int | float | np.integer | np.floating) or not 0.0 < per < math.inf:
+        raise ValueError(f"per={per!r} must be a number > 0, the number of values in a unit of time")
+    periods = doubles(period, "period")
+    if periods.ndim > 1:
+        raise ValueError(f"period has shape {periods.shape}; pass one number, or several in one dimension")
+    short = ~((periods * per > 1.0) & (periods < math.inf))
+    if short.any():
+        wrong = np.atleast_1d(periods)[np.argmax(short)]
+        raise ValueError(
+            f"period={wrong:g} must be finite and longer than the time between two values, 1/per={1.0 / per:g}"
+            + (", as more than a year of annual maxima; per= is the number of values in a year" if per == 1.0 else "")
+        )
+    return periods, 1.0 / (periods * per)
+
+
+def _absent(found, p, per):
+    """Why a fit has no level that is exceeded with probability p, "" where it has one."""
+    if found.tail is not None and p >= found.tail.share:
+        shortest = 1.0 / (found.tail.share * per)
+        return (
+            f"the level is below the threshold {found.tail.threshold:.6g}, which is exceeded every {shortest:.4g} units of time: "
+            "ask for longer periods, or fit with a lower threshold"
+        )
+    return "" if math.isfinite(float(found.whole.isf(p))) else "the level is infinite, or no double"
+
+
+def return_levels(
+    found: DistributionFit | DistributionFits, period: ArrayLike, per: float, method: str, **options: Any
+) -> Estimate | Estimates:
+    """`return_level` of a fit, and of many."""
+    periods, p = _periods(period, per)
+    if np.any(np.asarray(found.zeros) > 0.0):
+        raise ValueError("zeros were set apart, but levels are those of all values: fit with threshold=0 in the place of zeros=")
+    functions = [functools.partial(_level, p=float(one)) for one in np.ravel(p)]
+    if isinstance(found, DistributionFits):
+        return _levels_of_many(found._host, periods, per, functions, method, options)
+    _check_method(found, method)
+    said = [_absent(found, float(one), per) for one in np.ravel(p)]
+    if periods.ndim:
+        return _levels_of_one(found, periods, functions, said, method, options)
+    if said[0]:
+        raise ValueError(said[0])
+    return estimated(found, functions[0], method, **options)
+
+
+def _levels_of_one(found, periods, functions, said, method, options):
+    """Levels of several periods; NaN, and the reason, where one has none or no interval."""
+    level, there = checked_level(options["level"]), [i for i, words in enumerate(said) if not words]
+    made = [Estimate(*[math.nan] * 4, level, method, None, words) for words in said]
+    some = [functions[i] for i in there]
+    if method == "bootstrap":
+        samples = tuple(options[name] for name in ("count", "rng", "workers"))
+        estimates = _bootstrap(found, some, level, *samples) if some else []
+    elif method == "profile":
+        room = _room(found, options["x"])
+        estimates = [_attempted(found, function, method, level, lambda f: _profile(found, f, level, room)) for function in some]
+    else:
+        _chart(found, method)  # says where there are no standard errors
+        estimates = [_attempted(found, function, method, level, lambda f: _delta(found, f, level)) for function in some]
+    for i, one in zip(there, estimates, strict=True):
+        made[i] = one
+    arrays = [np.array([getattr(one, name) for one in made]) for name in ("value", "se", "lower", "upper")]
+    words = np.array([one.message for one in made], dtype=np.str_)
+    status = np.full(len(made), found.status)
+    return Estimates(*arrays, level, method, status, words, Keys.of(periods.tolist(), ("period",)))
+
+
+def _attempted(found, function, method, level, estimate):
+    """The estimate of a function; of one that has none its value and the reason."""
+    try:
+        return estimate(function)
+    except ValueError as error:
+        return Estimate(_at_estimate(found, function), *[math.nan] * 3, level, method, None, str(error))
+
+
+def _levels_of_many(found, periods, per, functions, method, options):
+    """Levels of many fits, with an axis for several periods."""
+    if method == "profile":
+        raise ValueError('method="profile" is of one fit and its data: fits.one(key).return_level(..., "profile", x=data)')
+    choice("method", method, ("delta", "bootstrap"))
+    n, several, status = len(found), np.atleast_1d(periods), np.ravel(found.status)
+    if method == "bootstrap":
+        numbers, said = _bootstrapped_levels(found, several, per, functions, options)
+    else:
+        parts = [estimates(found, function, method, **options) for function in functions]
+        names = ("value", "se", "lower", "upper")
+        numbers = np.array([[np.ravel(getattr(part, name)) for part in parts] for name in names]).reshape(4, -1, n).swapaxes(1, 2)
+        said = np.array([np.ravel(part.messages) for part in parts], dtype=object).reshape(-1, n).T
+        if found.tail is not None:
+            below = (np.ravel(found.tail.share)[:, None] <= 1.0 / (several * per)) & np.ravel(found.converged)[:, None]
+            said = np.where(below, "the level is below the threshold", said)
+    shape = (*found._shape, *periods.shape)
+    numbers, said = numbers.reshape(4, *shape), said.astype(np.str_).reshape(shape)
+    status = np.broadcast_to(status[:, None], (n, several.size)).reshape(shape)
+    keys = _with_periods(found, several) if periods.ndim else found.keys
+    return Estimates(*numbers, checked_level(options["level"]), method, status, said, keys)
+
+
+def _bootstrapped_levels(found, periods, per, functions, options):
+    """Numbers and messages of the levels of many fits, by a bootstrap of each."""
+    _check_count(options["count"])
+    key, numbers = normalise_rng(options["rng"]), np.full((4, len(found), periods.size), math.nan)
+    said = np.repeat(np.array(np.ravel(found.messages), dtype=object)[:, None], periods.size, axis=1)
+    for i in np.flatnonzero(np.ravel(found.converged)).tolist():
+        one, own = found.at(i), options | {"rng": np.random.default_rng([int(key), i])}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the messages say it
+                absent = [_absent(one, 1.0 / (period * per), per) for period in periods.tolist()]
+                levels = _levels_of_one(one, periods, functions, absent, "bootstrap", own)
+            numbers[:, i], said[i] = (levels.value, levels.se, levels.lower, levels.upper), levels.messages
+        except (ValueError, ArithmeticError) as error:
+            said[i] = str(error)
+    return numbers, said
+
+
+def _with_periods(found, periods):
+    """Keys of series and periods; without keys of the series by their indices."""
+    keys, shape = found.keys, found._shape
+    if keys is None:
+        names = ["series"] if len(shape) == 1 else [f"series_{i}" for i in range(len(shape))]
+        keys = Keys.of(np.ndindex(shape), names)
+    else:
+        names = keys.names or ("key",)
+        keys = Keys.of((key if len(names) > 1 else (key,) for key in keys), names, keys.library)
+    return Keys.of(((*key, period) for key in keys for period in periods.tolist()), (*keys.names, "period"), keys.library)
+
+
+def _level(d, p):
+    """The level that values exceed with probability p."""
+    return d.isf(p)
+
+
+DistributionFit._levels = staticmethod(return_levels)
+DistributionFits._levels = staticmethod(return_levels)
 
 # --- distances ---------------------------------------------------------------------------------------------------------
 
