@@ -477,7 +477,9 @@ def _profile(found, function, level, room):
                 crossed = abs(left) < 1e-3 * limit**2 and np.abs(answer.x).max() < 0.999 * reach
                 u, reach = answer.x if left > 0.0 else u, 1.5 * reach
             ends.append(float(of(answer.x[None])[0]) if crossed else math.nan)
-            said += [] if crossed else [f"the likelihood is too flat for the {side} end"]
+            absent = math.isnan(float(of((sign * limit * slope / size)[None])[0]))  # as a level below the threshold
+            why = "the function does not exist at" if absent else "the likelihood is too flat for"
+            said += [] if crossed else [f"{why} the {side} end"]
     message = "; ".join(said) or "ok"
     if said:
         warn(f"estimate: {message}", ConvergenceWarning)

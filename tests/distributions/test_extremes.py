@@ -396,6 +396,9 @@ def test_levels_that_do_not_exist():
         levels = found.return_level([0.5 * seldom, 10.0], 365.0, method, **options)
         assert np.isnan(levels.value[0]) and np.isnan(levels.upper[0]) and levels.lower[1] < levels.value[1] < levels.upper[1]
         assert "below the threshold" in levels.messages[0] and levels.messages[1] == "ok"
+    with pytest.warns(ns.ConvergenceWarning, match="the function does not exist at the lower end"):
+        edge = found.return_level(1.01 * seldom, 365.0, "profile", x=RAIN)
+    assert np.isnan(edge.lower) and "does not exist" in edge.message
     many = D.fit_many(np.stack([RAIN, RAIN]), "gpd", threshold=[12.0, 30.0])
     levels = many.return_level([2.0 * seldom], 365.0)
     assert np.isfinite(levels.value[0, 0]) and np.isnan(levels.value[1, 0]) and "below the threshold" in levels.messages[1, 0]
