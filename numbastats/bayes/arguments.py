@@ -27,7 +27,7 @@ from numbastats.random import RNG, Device
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
 Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
 Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
-RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
+RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "predictor", "split-hmc", "surrogate"]
 Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Single: TypeAlias = Literal["float64", "float32"]

@@ -19,7 +19,7 @@ import numpy as np
 from numbastats._core.place import Place
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses.record import record_of
-from numbastats.bayes.samplers import HAMILTONIAN, SAMPLERS, SURROGATE, WIDE, scales, surrogate
+from numbastats.bayes.samplers import HAMILTONIAN, PREDICTOR, SAMPLERS, SURROGATE, WIDE, scales, surrogate
 from numbastats.bayes.samplers.adaptation import ANGLE, adapt
 
 AUTO = "auto"
@@ -80,6 +80,8 @@ def sampler_of(response, word, n, p, slab):
     least = _SLAB_COLUMNS if usual and slab is not None and not math.isinf(slab) else 1
     if WIDE.word in found and p > least * n:
         return WIDE
+    if PREDICTOR.word in found and p > n:
+        return PREDICTOR
     return SAMPLERS[usual] if usual else HAMILTONIAN
 
 

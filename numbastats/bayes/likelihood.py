@@ -233,7 +233,7 @@ class Rows:
             for lo, x in blocks:
                 m = _of_host(x @ xp.asarray(b, x.dtype)).astype(np.float64)
                 weights, offsets, outcomes = self.facts[:, lo : lo + len(x)] if self.response.weighted else (1.0, 0.0, 1.0)
-                r, curvature = self.response.derivatives(m + offsets, outcomes)
+                r, curvature = self.response.derivatives(m + offsets, outcomes, {})
                 r, root = weights * r, np.sqrt(weights * curvature)
                 g += x.T @ xp.asarray(r, x.dtype)
                 x = x * xp.asarray(root)[:, None]  # a product with its own transpose takes half the time

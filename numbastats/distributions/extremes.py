@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from numbastats._core.broadcast import real64
 from numbastats._core.groups import same_order
 from numbastats._core.kinds import aligned, has_labels, to_host
-from numbastats._core.results import Around
 from numbastats._core.status import Status
-from numbastats.distributions.composition import Tail
 from numbastats.distributions.protocol import Distribution
 
-__all__ = ["FewAbove", "Threshold", "above", "check_family", "share_error", "with_share"]
+__all__ = ["FewAbove", "Threshold", "above", "check_family", "share_error"]
 
 
 class Threshold(NamedTuple):
@@ -105,30 +103,3 @@ def share_error(share: Any, total: Any) -> Any:
     """Standard error of a share of so many independent values."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sqrt(share * (1.0 - share) / total)
-
-
-def with_share(part: Around, share: NDArray[np.float64], total: NDArray[np.float64]) -> Around:
-    """What there is around fits to values above thresholds, and around the shares of these values."""
-    q, se = part.covariance.shape[-1], share_error(share, total)
-    covariance = np.zeros((len(share), q + 1, q + 1))
-    covariance[:, :q, :q], covariance[:, q, q] = part.covariance, np.square(se)
-
-    def split(params):
-        return {name: v for name, v in params.items() if name != "share"}, np.asarray(params["share"])
-
-    def make(params):
-        others, share = split(params)
-        return Tail(part.make(others), share)
-
-    def allowed(params):
-        others, share = split(params)
-        return part.allowed(others) & (share > 0.0) & (share <= 1.0)
-
-    return part._replace(
-        make=make,
-        allowed=allowed,
-        positive=(*part.positive, "share"),
-        params=part.params | {"share": share},
-        se=part.se | {"share": se},
-        covariance=covariance,
-    )

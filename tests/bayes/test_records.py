@@ -93,7 +93,7 @@ def test_derivatives(case):
     for v in np.unique(y):
         np.testing.assert_allclose(rest[y == v], rest[y == v][0], atol=1e-13 * abs(want[0]).max())
     np.testing.assert_allclose(slope, want[1], rtol=case.rtol, atol=1e-15)
-    found = case.record.derivatives(m, y)
+    found = case.record.derivatives(m, y, {})
     np.testing.assert_allclose(found[0], want[1], rtol=case.rtol, atol=1e-15)
     np.testing.assert_allclose(found[1], curvature, rtol=1e-11, atol=1e-12)  # of probits far out numbers cancel
 
@@ -114,7 +114,7 @@ def test_passes_are_sums_of_the_rows(case, n, device):
     np.testing.assert_allclose(total, value @ weights, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(gradient, (weights * slope) @ X, rtol=1e-12, atol=1e-12)
     H, h = rows.curvature(B[0])
-    curvature = case.record.derivatives(X @ B[0] + offset, y)[1]
+    curvature = case.record.derivatives(X @ B[0] + offset, y, {})[1]
     np.testing.assert_allclose(H, (X.T * (weights * curvature)) @ X, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(h, H @ B[0] + gradient[0], rtol=1e-12, atol=1e-12)
 

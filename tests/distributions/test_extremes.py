@@ -436,13 +436,21 @@ def test_arguments_of_levels(call, error, message):
         call(D.fit(SEA, "gev"))
 
 
-def test_zeros_set_apart_have_no_levels():
-    found = D.fit(RAIN, "gpd", zeros="share")
-    with pytest.raises(ValueError, match="fit with threshold=0 in the place of zeros="):
-        found.return_level(10.0, 365.0)
-    whole = D.fit(RAIN, "gpd", threshold=0.0)
+@pytest.mark.parametrize("method", ["delta", "profile"])
+def test_zeros_set_apart_are_below_a_threshold_of_0(method):
+    found, whole = D.fit(RAIN, "gpd", zeros="share"), D.fit(RAIN, "gpd", threshold=0.0)
     assert whole.params["scale"] == pytest.approx(found.params["scale"], rel=1e-10)
     assert whole.tail.share == pytest.approx(1.0 - found.zeros, rel=1e-12)
+    a, b = (f.return_level([1.0, 10.0], 365.25, method, x=RAIN) for f in (found, whole))
+    for name in ("value", "se", "lower", "upper"):
+        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-5)
+
+
+def test_levels_of_censored_maxima_by_the_profile_are_an_estimate():
+    found = D.fit(SEA, "gumbel", event=SEA < 4.4)
+    assert found.return_level(50.0).se > 0.0
+    with pytest.raises(ValueError, match=r"found.estimate\(lambda d: d.isf"):
+        found.return_level(50.0, method="profile", x=SEA)
 
 
 def test_a_gumbel_fit_has_its_closed_form():

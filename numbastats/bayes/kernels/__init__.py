@@ -6,13 +6,16 @@ from numbastats.bayes.kernels.draws import DRAWS, GAMMA, LATENT_STAGE, STAGES
 from numbastats.bayes.kernels.functions import ELEMENTWISE
 from numbastats.bayes.kernels.lanes import LANES
 from numbastats.bayes.kernels.likelihood import GROUP, LATENT, OFFSET, OUTCOME, SINGLE, TOTALS, WEIGHT, latent_row, tile_rows
+from numbastats.bayes.kernels.predictor import FACTORS, INWARDS, OUTWARDS, PULL
 
 __all__ = [
     "CONDITIONALS",
     "DRAWS",
     "ELEMENTWISE",
+    "FACTORS",
     "GAMMA",
     "GROUP",
+    "INWARDS",
     "KICK",
     "LANES",
     "LATENT",
@@ -21,6 +24,8 @@ __all__ = [
     "NORMAL_DRAW",
     "OFFSET",
     "OUTCOME",
+    "OUTWARDS",
+    "PULL",
     "ROTATION",
     "SCALES",
     "SINGLE",

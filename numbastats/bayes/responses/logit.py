@@ -35,6 +35,6 @@ LOGIT = two_classes(
     word="logit",
     samplers=("wide", "hamiltonian", "surrogate"),
     row=row,
-    derivatives=lambda m, y: (_expit(-m), _expit(m) * _expit(-m)),
+    derivatives=lambda m, y, own: (_expit(-m), _expit(m) * _expit(-m)),
     latent=_normal_rows,
 )

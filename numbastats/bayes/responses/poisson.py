@@ -9,7 +9,7 @@ from numbastats.bayes.responses.record import Response, count_quantile
 from numbastats.scalar.shrinkage import poisson_ratio
 
 
-def _derivatives(m, y):
+def _derivatives(m, y, own):
     with np.errstate(over="ignore"):
         mean = np.exp(m)
     return y - mean, mean
@@ -39,4 +39,5 @@ POISSON = Response(
     quantile=_quantile,
     level=_level,
     screen="np.sqrt(y)",
+    samplers=("hamiltonian", "surrogate", "predictor"),
 )

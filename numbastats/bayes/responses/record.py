@@ -31,12 +31,15 @@ class Own(NamedTuple):
         Log prior density of the transformed parameter, up to a constant.
     scale : bool
         Whether it is the logarithm of a scale of the outcomes: these are then sampled in units of their standard deviation.
+    start : float
+        The transformed parameter at the start of the chains.
     """
 
     name: str
     value: Callable
     log_prior: Callable
     scale: bool = False
+    start: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +135,9 @@ class Response(Record):
         The log-likelihood of ``(y, t)`` up to a term of y alone, and its derivative in t; None where sums over the rows are all
         that samplers need. It is bound to the pass over the rows when the record is made.
     derivatives : callable, optional
-        The first derivative, and the second one's negative, of arrays m and y.
+        ``derivatives(m, y, own)``: of `log_density` the first derivative in m and minus the second one, which may be below 0
+        where the density is not log-concave. These two are all that the sampler "predictor" asks of a response; own parameters it
+        draws by slices, from `Own.start` on.
     stored : tuple of str
         Types in which X may be stored beside floats: "int8", "bfloat16".
     probability, log_probability : callable or Kernel, optional

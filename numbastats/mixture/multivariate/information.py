@@ -7,6 +7,7 @@ import numpy as np
 from numbastats._core.information import carried, inverse
 from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate.kernels.information import INFORMATION
+from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
 
 __all__ = ["covariance_of", "information_of"]
@@ -22,7 +23,7 @@ def information_of(p, wanted, points, model, options):
     M, K = wanted.size, points.means.shape[1]
     size = _count(K, p.rows.columns, model)
     matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
-    run(INFORMATION, [p.rows, wanted, model, points, matrix, scale], M, options, (), cost=1e6)
+    run(INFORMATION, [p.rows, wanted, model, points, matrix, scale, NONE], M, options, (), cost=1e6)
     return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale
 
 

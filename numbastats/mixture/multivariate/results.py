@@ -20,6 +20,7 @@ from numbastats._core.results import Batch, OptionalIntervals, Result, Table, da
 from numbastats._core.status import CONVERGED, REFUSED, Status
 from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.multivariate.arguments import counted, points_of
+from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import FULL, Point
 from numbastats.mixture.multivariate.kernels.sums import SCORES
 
@@ -98,12 +99,7 @@ class NormalMixture(Result):
         n, K = len(rows), self.n_components
         outs = np.empty(n if density else 0), np.empty((n if resp else 0, K)), np.empty(n if labels else 0, np.int64)
         cost = K * (10.0 + 0.2 * rows.shape[1] ** 2)
-        launch(SCORES, (rows, point, FULL, shift, *outs), n, device="cpu", workers=worker_count(workers), cost=cost)
-        missing = np.isnan(rows).any(axis=1)
-        if missing.any():
-            for out, blank in zip(outs, (math.nan, math.nan, -1), strict=True):
-                if len(out):
-                    out[missing] = blank
+        launch(SCORES, (rows, point, FULL, shift, *outs, NONE), n, device="cpu", workers=worker_count(workers), cost=cost)
         return shape, *outs
 
     def logpdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
@@ -179,7 +175,7 @@ class NormalMixture(Result):
 
         Returns
         -------
-        numpy.ndarray, shape (*size, d)
+        numpy.ndarray, shape size + (d,)
         """
         self._there()
         shape = () if size is None else (size,) if not hasattr(size, "__iter__") else tuple(size)
