@@ -162,7 +162,8 @@ class Estimates(Batch):
         return Estimate(*numbers, self.level, self.method, None, str(self.messages.flat[i]))
 
     def _headline(self) -> str:
-        found = f"{int(np.isfinite(self.se).sum())} of {len(self)} with a standard error"
+        there, what = (self.lower, "an interval") if self.method == "profile" else (self.se, "a standard error")
+        found = f"{int(np.isfinite(there).sum())} of {len(self)} with {what}"
         return f"method {self.method!r}, level {self.level:g}, {found}"
 
     def summary(self) -> Table:
