@@ -43,6 +43,7 @@ from numbastats.distributions.fitting import (
     takes,
 )
 from numbastats.distributions.names import Name
+from numbastats.distributions.nonparametric import Survival
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.resampling import Drawn, expanded, padded_steps, seen, steps_of_known, without_zeros
 
@@ -57,6 +58,7 @@ __all__ = [
     "compare_many",
     "goodness",
     "goodness_many",
+    "survival_band",
 ]
 
 Statistic = Literal["ad", "ks", "cvm"]
@@ -382,6 +384,22 @@ def _delta(found, function, level, whole):
     return Estimate(value, se, value - width, value + width, level, "delta", None, "ok")
 
 
+def survival_band(found, x, level, start=-math.inf):
+    """Ends of pointwise intervals of the survival of a fit at x, of values above `start`, symmetric for log(-log(survival))."""
+    chart, begin = _chart(found, "delta"), np.asarray(start)
+
+    def at(u):
+        batch = chart.make(chart.at(u))._with_axis()
+        with np.errstate(all="ignore"):
+            return np.log(batch.cumulative_hazard(x) - batch.cumulative_hazard(begin))
+
+    centre = np.zeros(len(chart.free))
+    value, width = at(centre[None])[0], half_width(level) * np.linalg.norm(_gradient(at, centre), axis=0)
+    with np.errstate(all="ignore"):
+        ends = (np.exp(-np.exp(value + sign * width)) for sign in (1.0, -1.0))
+        return [np.where(np.isneginf(value), 1.0, end) for end in ends]
+
+
 def _zeros_of(found):
     """How a fit took zeros, as far as it found some."""
     return None if not found.zeros > 0.0 else "inflated" if found.cls.is_discrete else "share"
@@ -394,8 +412,8 @@ def _bootstrap(found, functions, level, known, whole, count, rng, workers):
     if by_rows := found._censored:
         if known is None:
             raise ValueError(
-                "the bootstrap of a fit to censored values, or with entries, draws rows of the data: pass x= (with event= or entry=) "
-                "or censored=(lo, hi), as fit had them"
+                "the bootstrap of a fit to censored values, or with entries, draws rows of the data: pass x= (with event= or "
+                "entry=) or censored=(lo, hi), as fit had them"
             )
         _refuse_others(found, _likelihood(found, known))
     for sets in drawn.rows(known, count, rng) if by_rows else drawn.exact(count, rng):
@@ -498,8 +516,8 @@ def _refuse_others(found, likelihood):
             best += float(_of_share(masses[0] / sum(masses), masses))
     if not (math.isfinite(best) and abs(best - found.loglik) <= 1e-6 * (abs(best) + found.n_obs)):
         raise ValueError(
-            f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; pass weights=, "
-            "censored=, event= and entry= as fit had them"
+            f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; pass "
+            "weights=, censored=, event= and entry= as fit had them"
         )
     if found.tail is not None and abs(masses[0] - found.tail.share * sum(masses)) > 1e-6 * masses[0]:
         raise ValueError(
@@ -652,6 +670,7 @@ def estimated(
 
 
 DistributionFit._estimated = staticmethod(estimated)
+Survival._estimate = Estimate
 
 
 def _parts_of(batch, whole):
@@ -938,7 +957,7 @@ def _distance_of_steps(statistic, distribution, n, steps):
 
 
 class _Observed:
-    """Data of one series, whose distance from fits is measured: values, or the nonparametric estimate where they are not exact."""
+    """Data of one series whose distance from fits is measured: values, or the nonparametric estimate where they are not exact."""
 
     def __init__(self, known, cls, zeros, cut):
         self.known, self.zeros = without_zeros(known) if zeros == "share" else known, zeros
@@ -1499,10 +1518,10 @@ def goodness(  # noqa: PLR0913
 
     Notes
     -----
-    Of censored values, and those with entries, the distances are those between the fitted distribution and the nonparametric
+    Of censored values, and those with entries, distances are those between the fitted distribution and the nonparametric
     estimate: the product limit of Kaplan and Meier where times are exact or open above, else Turnbull's. Where that tells only
-    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. Simulated
-    data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
+    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. The
+    simulated data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
     others they are drawn from the product limit of these times, after the event. Between other ends, as of inspections, a
     simulated value gets one of the intervals of the data that hold it, with chances 1/(n P), P its probability by Turnbull's
     estimate; that censoring tells nothing of the values is presumed. With ``zeros="share"`` the test is that of the other values,

@@ -66,7 +66,7 @@ def maximised(inside, seen, w, rounds=20_000):
 
 class TestProductLimit:
     def test_the_published_table(self):
-        """J. F. Lawless, Statistical Models and Methods for Lifetime Data (2003), and D. R. Cox, D. Oakes (1984), section 4.2."""
+        """D. G. Kleinbaum, M. Klein, Survival Analysis: A Self-Learning Text, chapter 2, with Greenwood's errors."""
         found = survival(DRUG, event=SEEN)
         at = found.events > 0
         np.testing.assert_array_equal(found.time[at], [6, 7, 10, 13, 16, 22, 23])
