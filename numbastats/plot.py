@@ -81,17 +81,16 @@ def _method(found, name):
 
 def _distribution(one, method, known=None):
     """A distribution, or that of a fit; `method` is what is drawn of it, `known` the estimate of data that are known in part."""
-    partial = getattr(one, "partial", False) is True
-    if partial and known is None:
+    if getattr(one, "_censored", False) and known is None:
         raise ValueError(
-            "the values of this fit were censored or truncated, and a plot of them as if all were known would show a misfit "
-            "where there is none: pass what is known of them, too, as event=, censored= or entry= of the fit, and their "
+            "the values of this fit were censored or truncated at entries, and a plot of them as if all were known would show a "
+            "misfit where there is none: pass what is known of them, too, as event=, censored= or entry= of the fit, and their "
             "Kaplan-Meier or Turnbull estimate is drawn"
         )
     whole = getattr(one, "whole", None)  # of a fit of counts the distribution of all, with their zeros
     for found in (whole if getattr(whole, "is_discrete", False) else None, one, getattr(one, "distribution", None)):
         if callable(getattr(found, _method(found, method), None)):
-            return _above(found, known)
+            return _within(found, getattr(one, "_cut", None), known)
     if isinstance(one, Mapping):
         raise TypeError(f"qq draws one distribution, but this is a {type(one).__name__} of {len(one)}: pass one of its values")
     shown = f"a {type(one).__name__}" if isinstance(one, list | tuple) or "\n" in repr(one) else repr(one)
@@ -101,13 +100,14 @@ def _distribution(one, method, known=None):
     )
 
 
-def _above(found, known):
-    """The distribution of what data can tell: where values are seen from entries on, that above the least one."""
-    if known is None or not known.start > -np.inf or not found.cdf(known.start) > 0.0:
-        return found
+def _within(found, cut, known):
+    """The distribution of what data can tell: within the truncation of a fit, and above the least entry."""
     from numbastats.distributions import truncate
 
-    return truncate(found, known.start)
+    if known is not None and known.start > -np.inf and found.cdf(known.start) > 0.0:
+        low, high = (-np.inf, np.inf) if cut is None else cut
+        cut = max(low, known.start), high
+    return found if cut is None else truncate(found, *cut)
 
 
 def _labelled(distributions, method, known=None):
@@ -1090,7 +1090,7 @@ def _curve(ax, known, one, label, colour, level, points):
     first = known.start if known.start > -np.inf else min(0.0, known.time[0])
     grid = np.linspace(first, known.last, points)
     ax.plot(grid, _distribution(one, "sf", known).sf(grid), "--", lw=1.5, color=colour, label=label)
-    if not hasattr(one, "_limit"):
+    if not hasattr(one, "_limit") or one.zeros > 0.0 or one._cut is not None:  # the band is not that of what is drawn
         return
     try:
         ends = survival_band(one, grid, level, known.start)

@@ -328,14 +328,13 @@ def test_four_views_of_fits():
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("how", ["event", "entry", "truncated", "censored"])
+@pytest.mark.parametrize("how", ["event", "entry", "censored"])
 def test_fits_to_values_known_in_part_are_not_drawn_beside_data(how):
     t = ns.distributions.Weibull(1.5, scale=10.0).rvs(200, rng=1)
     known = np.minimum(t, 8.0)
     given = {
         "event": {"event": t <= 8.0},
         "entry": {"entry": 0.5 * known},
-        "truncated": {"truncated": (0.0, 40.0)},
         "censored": {"censored": (known, np.where(t <= 8.0, known, np.inf))},
     }[how]
     found = ns.distributions.fit(None if how == "censored" else known, "weibull", **given)
@@ -431,6 +430,35 @@ def test_survival_of_intervals_shows_where_nothing_is_known(ax):
     ns.plot.survival(None, found, censored=(lo, hi), ax=ax)
     assert np.isnan(line(ax, "data")[1]).any() and len(areas(ax, "_")) == 1
     assert not [one for one in ax.lines if one.get_label() == "censored"]
+
+
+def test_fits_within_a_truncation_are_drawn_as_the_values_are_seen(ax):
+    t = ns.distributions.Weibull(1.5, scale=10.0).rvs(2000, rng=1)
+    t = t[(t > 2.0) & (t < 15.0)]
+    found = ns.distributions.fit(t, "weibull", truncated=(2.0, 15.0))
+    ns.plot.density(t, found, ax=ax)
+    grid, values = line(ax, "weibull")
+    d = found.distribution
+    np.testing.assert_allclose(values, d.pdf(grid) / (d.cdf(15.0) - d.cdf(2.0)), rtol=1e-8)
+    ax.clear()
+    ns.plot.survival(t, found, ax=ax)
+    grid, values = line(ax, "weibull")
+    np.testing.assert_allclose(
+        values, np.clip((d.sf(grid) - d.sf(15.0)) / (d.sf(2.0) - d.sf(15.0)), 0.0, 1.0), rtol=1e-8, atol=1e-12
+    )
+    assert not [one for one in ax.lines if one.get_linestyle() == ":"]
+
+
+def test_counts_with_more_zeros_are_drawn_with_them(ax):
+    rng = np.random.default_rng(4)
+    k = rng.poisson(3.0, 400) * (rng.random(400) < 0.7)
+    found = ns.distributions.fit(k, "poisson", zeros="inflated")
+    ns.plot.density(k, found, ax=ax)
+    _, values = line(ax, "poisson")
+    np.testing.assert_allclose(values[0], found.zeros + (1.0 - found.zeros) * np.exp(-found.params["mean"]), rtol=1e-10)
+    axes = ns.plot.fit(k, {"zeros": found, "without": ns.distributions.fit(k, "poisson")})
+    assert np.abs(np.subtract(*line(axes[1, 1], "zeros"))).max() < 0.06
+    assert np.abs(np.subtract(*line(axes[1, 1], "without"))).max() > 0.1
 
 
 def test_survival_above_entries(ax):

@@ -42,6 +42,7 @@ from numbastats.distributions.fitting import (
     takes,
 )
 from numbastats.distributions.names import Name
+from numbastats.distributions.nonparametric import Survival
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.resampling import Drawn, expanded, padded_steps, seen, steps_of_known, without_zeros
 
@@ -614,6 +615,7 @@ def estimated(
 
 
 DistributionFit._estimated = staticmethod(estimated)
+Survival._estimate = Estimate
 
 
 def _parts_of(batch, whole):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,8 +117,7 @@ def steps_of(known: Any, workers: Any = None) -> Steps:
         )
     estimated = _regions if ((lo < hi) & (hi < math.inf) & use).any() else _limits
     which, lo, hi, late, w = (np.ascontiguousarray(a[use]) for a in (which, lo, hi, late, w))
-    start = np.full(s.off.size - 1, math.inf)
-    np.minimum.at(start, which, late)
+    start = _each(np.minimum, which, late, s.off.size - 1)
     return estimated(s.off.size - 1, which, lo, hi, late, w, workers)._replace(start=start)
 
 
@@ -127,37 +126,39 @@ def _off(which, count):
     return np.searchsorted(which, np.arange(count + 1)).astype(np.int64)
 
 
+def _each(extreme, which, values, count):
+    """The largest, or least, value of each data set, NaN where there is none."""
+    off, found = _off(which, count), np.full(count, math.nan)
+    some = off[:-1] < off[1:]
+    found[some] = extreme.reduceat(values, off[:-1][some]) if some.any() else []
+    return found
+
+
 def _limits(count, which, lo, hi, late, w, workers):
     """Product limits of exact times and of times that are open above."""
-    n, entered = lo.size, np.flatnonzero(late > -math.inf)
-    of, at = np.r_[which, which[entered]], np.r_[lo, late[entered]]
-    order = np.lexsort((np.arange(of.size) >= n, at, of))  # at equal times entries last: they are not at risk there
-    of, at, comes = of[order], at[order], order >= n
-    here = np.flatnonzero(~comes)
-    new = np.ones(n, bool)
-    new[1:] = (of[here][1:] != of[here][:-1]) | (at[here][1:] != at[here][:-1])
-    row = np.zeros(of.size, np.int64)
-    row[here] = new
-    row = np.cumsum(row) - 1
-    of_row, time = of[here[new]], at[here[new]]
-    row_of = row[here]
-    weight, exact = w[order[here]], (lo == hi)[order[here]]
-    left = np.bincount(row_of, weight, time.size)
-    if entered.size:  # below the first time of its set an entry is at risk everywhere
-        into = row[comes]
-        within = (into >= 0) & (of_row[into] == of[comes])
-        left -= np.bincount(into[within], w[entered[order[comes] - n]][within], time.size)
-    events, censored = (np.bincount(row_of, weight * those, time.size) for those in (exact, ~exact))
+    order = np.lexsort((lo, which)) if count > 1 else np.argsort(lo)
+    of, at, weight, exact = which[order], lo[order], w[order], (lo == hi)[order]
+    new = np.ones(lo.size, bool)
+    new[1:] = (at[1:] != at[:-1]) | (of[1:] != of[:-1])
+    row, of_row, time = np.cumsum(new) - 1, of[new], at[new]
+    left, events, censored = (np.bincount(row, weight * those, time.size) for those in (1.0, exact, ~exact))
+    entered = np.flatnonzero(late > -math.inf)
+    if entered.size:  # into the last row up to it; below the first time of its set an entry is at risk everywhere
+        place = np.r_[np.zeros(time.size), np.ones(entered.size)], np.r_[time, late[entered]], np.r_[of_row, which[entered]]
+        order = np.lexsort(place)
+        comes = order >= time.size
+        into, unit = np.cumsum(~comes)[comes] - 1, entered[order[comes] - time.size]
+        within = (into >= 0) & (of_row[into] == which[unit])
+        left -= np.bincount(into[within], w[unit[within]], time.size)
     off, survival, variance = _off(of_row, count), np.empty(time.size), np.empty(time.size)
-    run_loop(product_limit, n, workers, off, left, events, survival, variance)
+    run_loop(product_limit, lo.size, workers, off, left, events, survival, variance)
     status = np.where(np.diff(off) > 0, Status.OK, Status.NONE_LEFT).astype(np.int64)
     return Steps(off, time, time, left, events, censored, survival, variance, status, *_totals(count, which, lo, w))
 
 
 def _totals(count, which, last, w, gradient=math.nan):
     """The last columns of `Steps`."""
-    largest = np.full(count, math.nan)
-    np.fmax.at(largest, which, last)
+    largest = _each(np.maximum, which, last, count)
     values, total = np.bincount(which, minlength=count), np.bincount(which, w, count)
     return np.broadcast_to(gradient, (count,)), largest, total, values, largest
 
@@ -242,6 +243,7 @@ class Survival(Intervals):
 
     _steps: Steps
     n_missing: int
+    _estimate: ClassVar[Callable[..., Any]]  # set by `inference`, whose tests need these estimates
 
     @property
     def time(self) -> NDArray[np.float64]:
@@ -472,8 +474,6 @@ class Survival(Intervals):
         ValueError
             For t beyond `last`, where the estimate is not 0 there; for an estimate without values.
         """
-        from numbastats.distributions.inference import Estimate
-
         t = self.last if t is None else float(t)
         level = checked_level(level)
         if not (t <= self.last or (self.survival[-1:] == 0.0).any()):
@@ -483,13 +483,13 @@ class Survival(Intervals):
             low, high = self._areas(self.since, t)[0], after[0]
             value = 0.5 * (low + high)
             said = f"between {low:.6g} and {high:.6g}, by where in their regions masses lie; intervals give no standard error"
-            return Estimate(value, math.nan, math.nan, math.nan, level, "Turnbull", None, said)
+            return self._estimate(value, math.nan, math.nan, math.nan, level, "Turnbull", None, said)
         with np.errstate(all="ignore"):
             terms = self.events / (self.at_risk * (self.at_risk - self.events))
         used = (self.time <= t) & (after[1:] != 0.0)
         se = math.sqrt(float(np.sum(np.square(after[1:])[used] * terms[used])))
         value, width = float(after[0]), half_width(level) * se
-        return Estimate(value, se, value - width, value + width, level, "Greenwood", None, "ok")
+        return self._estimate(value, se, value - width, value + width, level, "Greenwood", None, "ok")
 
     def _areas(self, times, t):
         """The restricted mean, and the areas below the estimate from each time on."""
