@@ -455,11 +455,12 @@ def _of_quantiles(value, samples, level, count, by_rows):
 
 
 def _corrected(places, used, value):
-    """Places of quantiles that are corrected for the bias of the median."""
+    """Places of quantiles that are corrected for the bias of the median, as shares of one value more than there are."""
     from scipy.special import ndtr, ndtri
 
     below = (np.sum(used < value) + 0.5 * np.sum(used == value)) / used.size
-    return ndtr(ndtri(places) + 2.0 * ndtri(np.clip(below, 0.5 / used.size, 1.0 - 0.5 / used.size)))
+    middle = ndtri(np.clip(below, 0.5 / used.size, 1.0 - 0.5 / used.size))
+    return np.clip((ndtr(ndtri(places) + 2.0 * middle) * (used.size + 1.0) - 1.0) / (used.size - 1.0), 0.0, 1.0)
 
 
 def _likelihood(found, known):
@@ -1393,7 +1394,7 @@ def compare(
     (['gamma', 'weibull', 'lognormal', 'normal'], 'gamma')
     """
     choice("criterion", criterion, ("bic", "aic"))
-    given = dict(weights=weights, censored=censored, event=event, entry=entry)
+    given: dict[str, Any] = dict(weights=weights, censored=censored, event=event, entry=entry)
     partly = any(v is not None for v in (censored, event, entry)) or is_censored_data(x)
     values = np.empty(0) if partly else one_series(x, "compare_many(x, axis=...) is for many series")
     families, note = _by_values(
@@ -1519,13 +1520,13 @@ def goodness(  # noqa: PLR0913
     Notes
     -----
     Of censored values, and those with entries, distances are those between the fitted distribution and the nonparametric
-    estimate: the product limit of Kaplan and Meier where times are exact or open above, else Turnbull's. Where that tells only
-    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. The
-    simulated data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
-    others they are drawn from the product limit of these times, after the event. Between other ends, as of inspections, a
-    simulated value gets one of the intervals of the data that hold it, with chances 1/(n P), P its probability by Turnbull's
-    estimate; that censoring tells nothing of the values is presumed. With ``zeros="share"`` the test is that of the other values,
-    as the share of zeros is fitted as it is; with "inflated" that of all counts.
+    estimate: the product limit of Kaplan and Meier where times are exact or open above, else Turnbull's. Where that tells
+    only that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it.
+    The simulated data sets have the entries and the truncation of the data. Times of censoring are known of units that were
+    censored; for others they are drawn from the product limit of these times, after the event. Between other ends, as of
+    inspections, a simulated value gets one of the intervals of the data that hold it, with chances 1/(n P), P its probability
+    by Turnbull's estimate; that censoring tells nothing of the values is presumed. With ``zeros="share"`` the test is that of
+    the other values, as the share of zeros is fitted as it is; with "inflated" that of all counts.
 
     The hyperbolic families take 0.1 s for each data set, as their distribution functions are tables.
 
@@ -1550,7 +1551,7 @@ def goodness(  # noqa: PLR0913
     if isinstance(x, DistributionFits):
         raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
     refuse_trials(class_of(family), fixed, "goodness")
-    given = dict(weights=weights, censored=censored, event=event, entry=entry)
+    given: dict[str, Any] = dict(weights=weights, censored=censored, event=event, entry=entry)
     known = known_of_one(x, (*given.values(), None), nan_policy, "goodness takes one series, goodness_many", class_of(family))
     known = known if weights is None else expanded(known)
     found = fit(x, family, fixed=fixed, zeros=zeros, truncated=truncated, nan_policy=nan_policy, **given)
@@ -1729,9 +1730,9 @@ def goodness_many(  # noqa: PLR0913
     if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
         data = list(data)
     refuse_trials(class_of(family), fixed, "goodness_many")
-    given = dict(censored=censored, event=event, entry=entry)
-    options = dict(fixed=fixed, zeros=zeros, truncated=truncated, workers=workers, nan_policy=nan_policy)
-    fits = fit_many(data, family, axis=axis, by=by, dim=dim, **given, **options)._host  # type: ignore[arg-type]
+    given: dict[str, Any] = dict(censored=censored, event=event, entry=entry)
+    options: dict[str, Any] = dict(fixed=fixed, zeros=zeros, truncated=truncated, workers=workers, nan_policy=nan_policy)
+    fits = fit_many(data, family, axis=axis, by=by, dim=dim, **given, **options)._host
     known = known_of_many(data, (None, *given.values(), None), "omit", axis, by, dim)
     series = known.series
     n, key = len(fits), normalise_rng(rng)
