@@ -66,15 +66,15 @@ def _data(data):
 
 def _known(data, event, censored, entry):
     """The estimate of values of which parts are known, None where data are complete."""
-    from numbastats import distributions as room
+    from numbastats import distributions as families
 
-    if isinstance(data, room.Survival):
+    if isinstance(data, families.Survival):
         return data
-    if isinstance(data, room.Survivals):
+    if isinstance(data, families.Survivals):
         raise TypeError(f"data are estimates of {len(data)} groups; pass one of them, as data[key], or call plot.survival")
     if all(v is None for v in (event, censored, entry)) and type(data).__name__ != "CensoredData":
         return None
-    return room.survival(data, event=event, censored=censored, entry=entry)
+    return families.survival(data, event=event, censored=censored, entry=entry)
 
 
 def _method(found, name):
@@ -116,12 +116,15 @@ def _within(found, cut, known):
 
 def _labelled(distributions, method, known=None):
     """Distributions, or fits, with labels: one, several in a list, or a dict of labels."""
-    if distributions is None:
-        return {}
+    return {label: _distribution(d, method, known) for label, d in _named(distributions).items()}
+
+
+def _named(distributions):
+    """Distributions, or fits, by their labels: those of a dict, or the words of their families."""
+    if distributions is None or isinstance(distributions, Mapping):
+        return distributions or {}
     many = distributions if isinstance(distributions, list | tuple) else [distributions]
-    if not isinstance(distributions, Mapping):
-        distributions = {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
-    return {label: _distribution(d, method, known) for label, d in distributions.items()}
+    return {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
 
 
 def _are_counts(drawn):
@@ -1024,15 +1027,15 @@ def survival(  # noqa: PLR0913
     >>> found = ns.distributions.fit(weeks, "weibull", event=seen)
     >>> ax = ns.plot.survival(weeks, found, event=seen)  # doctest: +SKIP
     """
-    from numbastats import distributions as room
+    from numbastats import distributions as families
 
     level = checked_level(level)
-    if not isinstance(data, room.Survival | room.Survivals):
+    if not isinstance(data, families.Survival | families.Survivals):
         given = dict(event=event, censored=censored, entry=entry, weights=weights)
         first = censored[0] if data is None and isinstance(censored, tuple | list) and len(censored) == 2 else data
         many = by is not None or (isinstance(first, Mapping) and not hasattr(first, "dtypes")) or hasattr(first, "ngroups")
-        data = room.survival_many(data, by=by, **given) if many else room.survival(data, **given)
-    if isinstance(data, room.Survival):
+        data = families.survival_many(data, by=by, **given) if many else families.survival(data, **given)
+    if isinstance(data, families.Survival):
         curves = {"": _curves(found, data)}
         groups, colours = {"": data}, ["0.3"]
     else:
@@ -1056,11 +1059,7 @@ def survival(  # noqa: PLR0913
 
 def _curves(found, known):
     """Fits and distributions with labels, of which none failed."""
-    if found is None:
-        return {}
-    many = found if isinstance(found, list | tuple) else [found]
-    if not isinstance(found, Mapping):
-        found = {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
+    found = _named(found)
     for label, one in found.items():
         _distribution(one, "sf", known)
         if getattr(one, "converged", True) is False:
