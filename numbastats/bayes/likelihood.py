@@ -181,7 +181,7 @@ class Rows:
             cost = x.shape[0] * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW) / items
             arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), given, G[c], S[c])
             place.run(kernels[self.kernels], items, *arguments, cost=cost, threads=k.GROUP)
-        place.run(k.TOTALS, total.size, G, S, total, sums, cost=0.5 * G.shape[0])
+        place.run(k.TOTALS, total.size + sums.size, G, S, total, sums, cost=0.5 * G.shape[0])
         return (self._of_rows(place.host(total)), place.host(sums)) if here else (total, sums)
 
     def _room(self, chains, width):

@@ -329,12 +329,12 @@ def totals_cpu(G, S, out, sums):
 
 
 def totals_cuda(G, S, out, sums):
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+    for item in range(cuda.grid(1), sums.size + out.size, cuda.gridsize(1)):
+        i = item - sums.size
+        if i < 0:
+            sums[item] = pairwise(S, item)
+            continue
         q, j = i // out.shape[1], i % out.shape[1]
-        if j == 0:
-            width = S.shape[1] // out.shape[0]
-            for s in range(q * width, (q + 1) * width):
-                sums[s] = pairwise(S, s)
         total = 0.0
         for c in range(G.shape[0]):
             total += np.float64(G[c, q, j])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from mpmath import mp
 
 __all__ = ["Case", "lifetimes"]
@@ -60,7 +61,7 @@ class Case:
 def lifetimes(record, *, log_density, sf, peer, mean, sigma=True):
     """The case of lifetimes: log density and P(Z > z) of the error in mpmath, SciPy's distribution, E exp(sigma Z)."""
     of = lambda own: mp.exp(own["log_sigma"]) if sigma else mp.mpf(1)  # noqa: E731
-    number = lambda own: math.exp(own["log_sigma"]) if sigma else 1.0  # noqa: E731
+    number = lambda own: np.exp(own["log_sigma"]) if sigma else 1.0  # noqa: E731
 
     def log_mass(lower, upper, m, own):
         above = [1 if e == -mp.inf else 0 if e == mp.inf else sf((e - m) / of(own)) for e in (lower, upper)]

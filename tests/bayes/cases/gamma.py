@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import scipy.stats
 from mpmath import mp
 
@@ -19,7 +20,7 @@ def log_density(y, m, own):
 CASE = Case(
     record=GAMMA,
     log_density=log_density,
-    peer=lambda m, own: scipy.stats.loggamma(math.exp(own["log_shape"]), m - own["log_shape"]),
+    peer=lambda m, own: scipy.stats.loggamma(np.exp(own["log_shape"]), m - own["log_shape"]),
     outcomes=(-3.0, 0.1, 0.7, 4.0),
     predictors=(-1.5, 0.0, 0.6, 3.0),
     own={"log_shape": 0.6},

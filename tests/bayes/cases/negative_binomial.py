@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import scipy.stats
 from mpmath import mp
 
@@ -20,7 +21,7 @@ def log_density(y, m, own):
 CASE = Case(
     record=NEGATIVE_BINOMIAL,
     log_density=log_density,
-    peer=lambda m, own: scipy.stats.nbinom(math.exp(own["log_size"]), 1.0 / (1.0 + math.exp(m - own["log_size"]))),
+    peer=lambda m, own: scipy.stats.nbinom(np.exp(own["log_size"]), 1.0 / (1.0 + np.exp(m - own["log_size"]))),
     outcomes=(0.0, 1.0, 3.0, 50.0),
     predictors=(-20.0, -1.0, 0.0, 1.2, 5.0),
     own={"log_size": 0.3},

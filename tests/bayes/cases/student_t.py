@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+import numpy as np
 import scipy.stats
 from mpmath import mp
 
@@ -20,7 +19,7 @@ def log_density(y, m, own):
 CASE = Case(
     record=STUDENT_T,
     log_density=log_density,
-    peer=lambda m, own: scipy.stats.t(2.0 + math.exp(own["log_df_minus_2"]), m, math.exp(own["log_sigma"])),
+    peer=lambda m, own: scipy.stats.t(2.0 + np.exp(own["log_df_minus_2"]), m, np.exp(own["log_sigma"])),
     outcomes=(-30.0, -0.5, 0.0, 2.0, 1e3),
     predictors=(-2.0, 0.0, 1.5, 40.0),
     own={"log_sigma": -0.7, "log_df_minus_2": 0.4},
