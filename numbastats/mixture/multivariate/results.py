@@ -111,7 +111,7 @@ class NormalMixture(Result):
             launch(SCORES, args, n, device="cpu", workers=worker_count(workers), cost=K * (10.0 + 0.2 * d**2))
             found = outs[list(tails).index(wanted)]
             return in_kind_of(found.reshape((*shape, *tails[wanted][0]))[()], x)
-        check_columns(x.shape, d, "x")
+        check_columns(tuple(x.shape), d, "x")
         place = Place("cuda", kinds=(kind,))
         place.begin()
         rows = place.asarray(x, "x", np.float64).reshape(n, d)
