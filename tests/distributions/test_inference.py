@@ -132,7 +132,7 @@ def test_bootstrap_counts_weights_as_observations():
 def test_bootstrap_in_parts(monkeypatch):
     """Data sets of many values are simulated in parts; another stream, the same answer within its error."""
     _, found = normal()
-    monkeypatch.setattr(ns.distributions.inference, "_VALUES", 400 * 7)
+    monkeypatch.setattr(ns.distributions.resampling, "_VALUES", 400 * 7)
     answer = found.estimate(lambda d: d.scale, "bootstrap", count=500, rng=3)
     assert answer.samples.shape == (500,) and np.unique(answer.samples).size == 500
     assert answer.se == pytest.approx(found.se["scale"], rel=0.15)
@@ -236,17 +236,22 @@ def test_fits_that_say_nothing():
 
 
 @pytest.mark.parametrize("method", ["bootstrap", "profile"])
-def test_methods_of_complete_values_refuse_others(method):
+def test_methods_need_what_the_fit_knew(method):
+    """Of censored values the data in their form; of truncated ones the truncation is the fit's own."""
     x = ns.distributions.Exponential(scale=2.0).rvs(200, rng=1)
     ends = np.minimum(x, 2.0), np.where(x < 2.0, x, np.inf)
-    for found in (
-        fit(None, "exponential", censored=ends),
-        fit(x[x < 2.0], "exponential", truncated=(0.0, 2.0)),
-        ns.distributions.fit_many([x[x < 2.0]], "exponential", truncated=(0.0, 2.0)).one(0),
+    options = {"count": 99, "rng": 1}
+    for found, data in (
+        (fit(None, "exponential", censored=ends), {"x": None, "censored": ends}),
+        (fit(x[x < 8.0], "exponential", truncated=(0.0, 8.0)), {"x": x[x < 8.0]}),
+        (ns.distributions.fit_many([x[x < 8.0]], "exponential", truncated=(0.0, 8.0)).one(0), {"x": x[x < 8.0]}),
     ):
         assert found.partial and found.estimate(lambda d: d.mean()).se > 0.0
-        with pytest.raises(ValueError, match='use "delta"'):
-            found.estimate(lambda d: d.mean(), method, x=x)
+        answer = found.estimate(lambda d: d.mean(), method, **data, **options)
+        assert answer.lower < answer.value < answer.upper
+        if method == "profile" or "censored" in data:
+            with pytest.raises(ValueError, match="not the data of this fit"):
+                found.estimate(lambda d: d.mean(), method, x=x)
     assert not fit(x, "exponential").partial
 
 
@@ -693,7 +698,7 @@ def test_goodness_of_many_series():
 def test_goodness_says_where_many_series_go():
     x = np.random.default_rng(11).gamma(2.0, size=(3, 50))
     for many in (x, list(x), {"a": x[0]}, [x[0], x[1][:9]]):
-        with pytest.raises(ValueError, match="goodness takes one series, goodness_many many"):
+        with pytest.raises(ValueError, match="goodness takes one series, goodness_many is for many"):
             goodness(many, "gamma")
     with pytest.raises(TypeError, match=r"fits, which do not keep the values: .*goodness_many\(data, family\)"):
         goodness(fit_many(x, "gamma"), "gamma")

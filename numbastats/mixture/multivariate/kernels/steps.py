@@ -129,8 +129,8 @@ def m_step(sums, point, model, facts, pivots, work):
         for j in range(i + 1):
             value = 0.0
             for m in range(k, K if model.pooled > 0 else k + 1):
-                move = sums.first[m, i] * sums.first[m, j] / sums.total[m] if model.free_means > 0 else 0.0
-                value += (sums.second[m, i, j] - move) / share
+                move = sums.first[m, i] / sums.total[m] if model.free_means > 0 else 0.0
+                value += (sums.second[m, i, j] - move * sums.first[m, j]) / share
             point.covariances[k, i, j] = value
     meet()
     for k in each(own):
