@@ -172,7 +172,8 @@ def fit_rows(  # noqa: PLR0913
     models = models_of(covariance, tied)
     pool, threads = threads_or_pool(workers)
     options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads)
-    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means)
+    alone = len(candidates) * len(models) == 1
+    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means, alone=alone)
     options = dataclasses.replace(options, device=choose_device(device, workers=workers))
     D, d = rows.count, rows.x.shape[1]
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
