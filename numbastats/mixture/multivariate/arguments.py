@@ -60,6 +60,13 @@ class Rows:
         """Number of data sets."""
         return self.off.size - 1
 
+    def cut(self, lo, hi):
+        """The data sets from lo to hi."""
+        a, b = self.off[lo], self.off[hi]
+        refused = {i - lo: why for i, why in self.refused.items() if lo <= i < hi}
+        w = self.w[a:b] if self.w.size else self.w
+        return Rows(self.x[a:b], w, self.off[lo : hi + 1] - a, self.columns, refused=refused)
+
 
 def is_table(x):
     """Whether x is one data set of two columns or more, without reading what is no array."""

@@ -48,6 +48,13 @@ class Covariance(NamedTuple):
         """Observations that an admissible component has."""
         return d + 2.0
 
+    def __reduce__(self):  # functions of a line cannot be pickled
+        return _of_name, (self.name,)
+
+
+def _of_name(name):
+    return MODELS[name]
+
 
 RECORDS = (
     Covariance("spherical", "VII", SPHERICAL, False, lambda K, d: K, ()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ import numpy as np
 
 from numbastats._core.checks import choice, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import mostly, warn_of_batch
@@ -28,6 +30,7 @@ from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 __all__ = ["fit_rows", "fit_table", "fit_tables"]
 
 SAMPLE = 3000  # at least so many rows of a large data set are searched
+SHARES = 64  # parts of a batch, about, that an executor is given
 MEMORY = 1 << 23  # numbers of the points of all starts of a part of the data sets
 
 
@@ -40,11 +43,9 @@ def _entropy(p, points, model):
 _HERE = types.SimpleNamespace(device="cpu", workers=1, halt=[])
 
 
-def _sampled(p, x, off, candidates, models, options):
-    """Some rows of large data sets, for the search; None where none is large."""
-    d = x.shape[1]
-    most = max(SAMPLE, 6 * max(model.free(K, d) for K in candidates for model in models))
-    return engine.sampled(p, x, off, most, options) if (p.info["distinct"] > 3 * most).any() else None
+def _most(candidates, models, d):
+    """How many rows of a large data set are searched."""
+    return max(SAMPLE, 6 * max(model.free(K, d) for K in candidates for model in models))
 
 
 def _carried(points, p, q):
@@ -164,17 +165,26 @@ def fit_rows(  # noqa: PLR0913
     options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads, equal is None)
     D, d = rows.count, rows.x.shape[1]
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
+    step = step if pool is None else min(step, max(1, -(-D // SHARES)))
+    cuts = [(lo, min(D, lo + step)) for lo in range(0, max(D, 1), step)]
+    job = functools.partial(_parts, _Wanted(candidates, models, criterion, se or cov, start, drawn), options)
+    whole = _Cut(rows, per_set, dataset_index)
+    given = (whole.part(lo, hi) for lo, hi in cuts)
+    results = map(job, given) if pool is None else mapped(pool, job, given)
     parts, done = [], 0
     with bar(progress, D, "mixture.fit_many") as shown:
-        for lo in range(0, max(D, 1), step):
-            hi = min(D, lo + step)
-            wanted = _Wanted(candidates, per_set, models, criterion, se or cov, start, drawn)
-            parts.append(_part(rows, lo, hi, wanted, options, dataset_index))
-            done = hi
-            shown.update(hi - lo)
-            state = types.SimpleNamespace(done=done, total=D, status=parts[-1]["numbers"]["status"])
-            if callback is not None and callback(state) is True:
-                break
+        try:
+            for (lo, done), fits in zip(cuts, results, strict=False):
+                parts += fits
+                shown.update(done - lo)
+                state = types.SimpleNamespace(done=done, total=D, status=_joined_status(fits))
+                if callback is not None and callback(state) is True:
+                    break
+        except BaseException:  # Ctrl-C among them: threads end after the piece that they are at
+            options.halt.append(True)
+            raise
+        if pool is not None:
+            results.close()  # parts that no worker has begun are not fitted
     return _batch(rows, parts, done, candidates, models, se, cov)
 
 
@@ -182,7 +192,6 @@ class _Wanted(NamedTuple):
     """Numbers of components, models, and what is asked of their fits."""
 
     candidates: tuple
-    per_set: np.ndarray | None
     models: tuple
     criterion: str
     errors: bool
@@ -190,23 +199,48 @@ class _Wanted(NamedTuple):
     drawn: bool
 
 
+class _Cut(NamedTuple):
+    """Some of the data sets, how many components each is to have, where that is given, and the index of the first."""
+
+    rows: Rows
+    per_set: np.ndarray | None
+    first: int
+
+    def part(self, lo, hi):
+        """The data sets from lo to hi."""
+        return _Cut(self.rows.cut(lo, hi), None if self.per_set is None else self.per_set[lo:hi], self.first + lo)
+
+
+def _joined_status(fits):
+    """Statuses of the data sets of some parts."""
+    return np.concatenate([part["numbers"]["status"] for part in fits])
+
+
 @np.errstate(all="ignore")
-def _part(rows, lo, hi, asked, options, first):
-    """Fits of data sets lo to hi, in the units of the data."""
-    candidates, per_set, models, criterion, errors = asked[:5]
-    a, b = rows.off[lo], rows.off[hi]
-    w = rows.w[a:b] if rows.w.size else rows.w
-    d, D = rows.x.shape[1], hi - lo
-    x, off = rows.x[a:b], rows.off[lo : hi + 1] - a
-    p = engine.prepare(x, w, off, first + lo, options)
+def _parts(asked, options, cut):
+    """Fits of data sets, in parts of which each has large data sets alone, that are searched by some of their rows, or none."""
+    p = engine.prepare(cut.rows.x, cut.rows.w, cut.rows.off, cut.first, options)
+    most = _most(asked.candidates, asked.models, cut.rows.x.shape[1])
+    large = (p.info["distinct"] > 3 * most) & asked.drawn
+    edges = np.flatnonzero(np.diff(large)) + 1
+    if edges.size:
+        pairs = zip([0, *edges.tolist()], [*edges.tolist(), large.size], strict=True)
+        return [part for lo, hi in pairs for part in _parts(asked, options, cut.part(lo, hi))]
+    return [_part(cut, p, most if large.any() else 0, asked, options)]
+
+
+def _part(cut, p, most, asked, options):
+    """Fits of data sets in the units of the data; `most` rows of each are searched, all of them where it is 0."""
+    rows, per_set, _ = cut
+    candidates, models, criterion, errors = asked[:4]
+    d, D = rows.x.shape[1], rows.count
     for i, why in rows.refused.items():
-        if lo <= i < hi:
-            p.info["status"][i - lo], p.info["missing"][i - lo] = why.status, why.missing
+        p.info["status"][i], p.info["missing"][i] = why.status, why.missing
     # of fewer rows than any fit takes the columns are dependent always
     p.info["dependent"][p.rows.mass < candidates[0] * min(options.count(model, d) for model in models)] = -1
     alone = (p.info["count"] < 2) & (p.info["status"] == Status.CONSTANT)
     p.info["status"][alone] = Status.TOO_FEW
-    sample = _sampled(p, x, off, candidates, models, options) if asked.drawn else None
+    sample = engine.sampled(p, rows.x, rows.off, most, options) if most else None
     found = _all_fits(p, sample, candidates, models, options, asked)
     every = list(found)
     mass = np.maximum(p.rows.mass, 1.0)
@@ -223,16 +257,16 @@ def _part(rows, lo, hi, asked, options, first):
     usable = np.isin(table["status"], ADMISSIBLE) & np.isfinite(table[criterion])
     values = np.where(usable, table[criterion], math.inf)
     if per_set is not None:
-        values[np.array([K for K, _ in every])[None] != per_set[lo:hi, None]] = math.nan
+        values[np.array([K for K, _ in every])[None] != per_set[:, None]] = math.nan
         values = np.where(np.isnan(values), math.inf, values)
     order = np.where(np.isfinite(table["loglik"]), 0.0, 1.0) + 0.0 * values
     fallback = np.argmin(order, axis=1)
     if per_set is not None:
-        allowed = np.array([K for K, _ in every])[None] == per_set[lo:hi, None]
+        allowed = np.array([K for K, _ in every])[None] == per_set[:, None]
         fallback = np.argmin(np.where(allowed, order, 9.0), axis=1)
     pick = np.where(np.isfinite(values).any(axis=1), np.argmin(values, axis=1), fallback)
     out = _chosen(p, found, every, pick, table, models, options, max(candidates), errors, usable, criterion)
-    _refusals(out["notes"], rows, lo, p, out["numbers"], options, models)
+    _refusals(out["notes"], rows, p, out["numbers"], options, models)
     return out
 
 
@@ -312,14 +346,13 @@ def _errors(into, p, sure, r, model, options, order):
         into[s] = (full * units * units[:, None])[np.ix_(at, at)]
 
 
-def _refusals(notes, rows, lo, p, numbers, options, models):
+def _refusals(notes, rows, p, numbers, options, models):
     """Why data sets have no fit, in words."""
     d, status = p.rows.columns, numbers["status"]
     for s in np.flatnonzero(np.isin(status, REFUSED)).tolist():
-        i = lo + s
-        x = rows.x[rows.off[i] : rows.off[i + 1]]
-        if i in rows.refused:
-            notes[s] = rows.refused[i].said
+        x = rows.x[rows.off[s] : rows.off[s + 1]]
+        if s in rows.refused:
+            notes[s] = rows.refused[s].said
         elif status[s] == Status.TOO_FEW:
             K, n, distinct = int(numbers["n_components"][s]), int(p.info["count"][s]), int(p.info["distinct"][s])
             least = min(options.count(model, d) for model in models)

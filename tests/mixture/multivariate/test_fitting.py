@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -351,3 +353,42 @@ def test_beyond_the_range_of_squares_there_is_a_status():
     x = naive.blobs(1, 60, 2, 2)
     for unit in (1e-160, 1e160):
         assert fit(x * unit, 2, errors="status").status == 8
+
+
+class Elsewhere:
+    """A pool that hands on copies, as to another process, and keeps what it was given."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def map(self, function, items):
+        for item in items:
+            self.sizes.append(item.rows.count)
+            other, own = pickle.loads(pickle.dumps((function, item)))
+            yield pickle.loads(pickle.dumps(other(own)))
+
+
+@pytest.mark.parametrize("form", ["array", "ragged"])
+def test_executors_have_parts_of_a_batch(form):
+    sets = [naive.blobs(i, 60 if form == "array" else 60 + 7 * i, 2, 2) for i in range(70)]
+    sets[3][5, 1] = np.nan
+    data = np.stack(sets) if form == "array" else sets
+    numbers = np.where(np.arange(70) % 3 == 0, 1, 2)
+    pool, done = Elsewhere(), []
+    options = dict(covariance=["tied", "diag"], rng=1, se=True)
+    found = ns.mixture.fit_many(data, numbers, workers=pool, callback=lambda state: done.append(state.done), **options)
+    want = ns.mixture.fit_many(data, numbers, **options)
+    assert pool.sizes == [2] * 35 and done == list(range(2, 71, 2))
+    for name in ("loglik", "means", "covariances", "status", "hits", "messages", "models"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(want, name))
+    np.testing.assert_array_equal(found.se["means"], want.se["means"])
+    stopped = ns.mixture.fit_many(data, 1, workers=pool, callback=lambda state: state.done >= 10)
+    assert (stopped.status[:10] != ns.Status.STOPPED).all() and (stopped.status[10:] == ns.Status.STOPPED).all()
+
+
+def test_a_small_data_set_beside_a_large_one_has_its_own_fit():
+    sets = [naive.blobs(i, n, 2, 2) for i, n in enumerate((200, 10_000, 300))]
+    batch = ns.mixture.fit_many(sets, 2, rng=4)
+    for i, x in enumerate(sets):
+        one = ns.mixture.fit(x, 2, rng=4, dataset_index=i)
+        assert one.loglik == batch.loglik[i] and one.hits == batch.hits[i] and (one.means == batch.means[i]).all()
