@@ -7,11 +7,11 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbastats._core.checks import choice
+from numbastats._core.checks import choice, is_lazy
 from numbastats._core.data import check_policy, doubles, is_frame, names_in
 from numbastats._core.groups import Keys, same_order
 from numbastats._core.kinds import rows_alike, to_host
@@ -23,6 +23,8 @@ __all__ = [
     "LARGEST",
     "Refused",
     "Rows",
+    "check_width",
+    "columns_of",
     "counted",
     "fit_options",
     "is_many_tables",
@@ -54,6 +56,7 @@ class Rows:
     columns: tuple
     keys: Keys | None = None
     refused: dict = dataclasses.field(default_factory=dict)  # those that are not read, by number; they have no rows in x
+    source: Any = None  # of one data set that is not in memory, of which x is a sample: `distributed.Blocks`
 
     @property
     def count(self):
@@ -65,11 +68,13 @@ class Rows:
         a, b = self.off[lo], self.off[hi]
         refused = {i - lo: why for i, why in self.refused.items() if lo <= i < hi}
         w = self.w[a:b] if self.w.size else self.w
-        return Rows(self.x[a:b], w, self.off[lo : hi + 1] - a, self.columns, refused=refused)
+        return Rows(self.x[a:b], w, self.off[lo : hi + 1] - a, self.columns, refused=refused, source=self.source)
 
 
 def is_table(x):
     """Whether x is one data set of two columns or more, without reading what is no array."""
+    if is_lazy(x):
+        return getattr(x, "ndim", 0) == 2 and x.shape[1] > 1
     if is_frame(x) and not hasattr(x, "ngroups"):
         return not hasattr(x, "data_vars") and _columns_of_numbers(x) > 1
     shape = getattr(x, "shape", None)
@@ -130,11 +135,11 @@ def _columns_of(groups):
     return [name for name in (groups.obj.columns if named is None else named) if name not in keys]
 
 
-def _columns(x, name):
+def columns_of(x, name):
     """Names of the columns of a frame, or of the coordinates of an array of xarray; None of other arrays."""
     names = None
     if is_frame(x):
-        names = tuple(names_in(x, name))
+        names = tuple(x.columns if is_lazy(x) else names_in(x, name))
     elif hasattr(x, "dims") and getattr(x, "ndim", 0) == 2 and x.dims[1] in getattr(x, "coords", ()):
         names = tuple(x.coords[x.dims[1]].values.tolist())
     if names is not None and (twice := [n for n, count in collections.Counter(names).items() if count > 1]):
@@ -144,15 +149,20 @@ def _columns(x, name):
 
 def _table(x, name):
     """The floats (n, d) of a data set, and the names of its columns."""
-    columns = _columns(x, name)
+    columns = columns_of(x, name)
     a = doubles(x, name)
     if a.ndim != 2 or a.shape[1] < 1:
         raise ValueError(f"{name} has shape {a.shape}; pass an array (n, d), a row for each observation")
-    if a.shape[1] > LARGEST:
-        raise ValueError(
-            f"{name} has {a.shape[1]} columns, more than {LARGEST}: reduce them first, as by principal components, or choose some"
-        )
+    check_width(a.shape[1], name)
     return np.ascontiguousarray(a), columns
+
+
+def check_width(d, name):
+    """Raise for more columns than kernels take."""
+    if d > LARGEST:
+        raise ValueError(
+            f"{name} has {d} columns, more than {LARGEST}: reduce them first, as by principal components, or choose some"
+        )
 
 
 def one_table(x, weights, nan_policy, name="x"):
@@ -338,7 +348,7 @@ def fit_options(starts, n_init, tol, min_count, max_condition, key, workers, fre
 
 def points_of(x, columns, name="x"):
     """Values (..., d) at which a density is asked for, in rows; columns with names are taken by these."""
-    found = _columns(x, name)
+    found = columns_of(x, name)
     a = doubles(x, name)
     if found is not None and columns != tuple(range(len(columns))):
         if absent := [column for column in columns if column not in found]:

@@ -116,6 +116,7 @@ class Prepared:
     ids: np.ndarray
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
+    source: Any = None  # the rows of one data set that is not in memory, which has a pass of its own: `distributed.Blocks`
 
     @property
     def size(self):
@@ -210,8 +211,11 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     K, d = points.means.shape[1], p.rows.columns
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
-    args = [p.rows, owner, model, c.Settings(int(newton), options.tol, 1e-14), points, state]
-    run(CLIMB, args, owner.size, options, (), cost=cost, most=20.0 * cost)
+    settings = c.Settings(int(newton), options.tol, 1e-14)
+    if p.source is None:
+        run(CLIMB, [p.rows, owner, model, settings, points, state], owner.size, options, (), cost=cost, most=20.0 * cost)
+    else:
+        p.source.climb(p, model, settings, points, state)
     return state
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbastats._core.checks import choice, warn_of_shares
+from numbastats._core.checks import choice, is_lazy, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
@@ -23,6 +23,7 @@ from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.arguments import Rows, counted, fit_options, one_table, tables_of
 from numbastats.mixture.multivariate.covariances import MODELS, models_of
+from numbastats.mixture.multivariate.distributed import lazy_table
 from numbastats.mixture.multivariate.information import covariance_of, information_of
 from numbastats.mixture.multivariate.kernels.information import ENTROPY
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
@@ -36,7 +37,10 @@ MEMORY = 1 << 23  # numbers of the points of all starts of a part of the data se
 
 def _entropy(p, points, model):
     out = np.zeros(p.size)
-    run(ENTROPY, [p.rows, np.arange(p.size), model, points, out], p.size, _HERE, (), cost=1e5)
+    if p.source is None:
+        run(ENTROPY, [p.rows, np.arange(p.size), model, points, out], p.size, _HERE, (), cost=1e5)
+    else:
+        p.source.entropy(model, points, out)
     return out
 
 
@@ -220,17 +224,20 @@ def _joined_status(fits):
 def _parts(asked, options, cut):
     """Fits of data sets, in parts of which each has large data sets alone, that are searched by some of their rows, or none."""
     p = engine.prepare(cut.rows.x, cut.rows.w, cut.rows.off, cut.first, options)
+    if cut.rows.source is not None:
+        return [_part(cut, cut.rows.source.prepared(p), p, asked, options)]
     most = _most(asked.candidates, asked.models, cut.rows.x.shape[1])
     large = (p.info["distinct"] > 3 * most) & asked.drawn
     edges = np.flatnonzero(np.diff(large)) + 1
     if edges.size:
         pairs = zip([0, *edges.tolist()], [*edges.tolist(), large.size], strict=True)
         return [part for lo, hi in pairs for part in _parts(asked, options, cut.part(lo, hi))]
-    return [_part(cut, p, most if large.any() else 0, asked, options)]
+    sample = engine.sampled(p, cut.rows.x, cut.rows.off, most, options) if large.any() else None
+    return [_part(cut, p, sample, asked, options)]
 
 
-def _part(cut, p, most, asked, options):
-    """Fits of data sets in the units of the data; `most` rows of each are searched, all of them where it is 0."""
+def _part(cut, p, sample, asked, options):
+    """Fits of data sets in the units of the data; a sample of their rows is searched, all of them without one."""
     rows, per_set, _ = cut
     candidates, models, criterion, errors = asked[:4]
     d, D = rows.x.shape[1], rows.count
@@ -240,7 +247,6 @@ def _part(cut, p, most, asked, options):
     p.info["dependent"][p.rows.mass < candidates[0] * min(options.count(model, d) for model in models)] = -1
     alone = (p.info["count"] < 2) & (p.info["status"] == Status.CONSTANT)
     p.info["status"][alone] = Status.TOO_FEW
-    sample = engine.sampled(p, rows.x, rows.off, most, options) if most else None
     found = _all_fits(p, sample, candidates, models, options, asked)
     every = list(found)
     mass = np.maximum(p.rows.mass, 1.0)
@@ -486,7 +492,7 @@ def _errors_by_name(covs, components, K, d):
 def warn_of_fits(batch, rows, chosen):
     """Warn of shares as weights, of batches that mostly failed, and of choices that passed over a better criterion."""
     if rows.w.size:
-        total = np.diff(np.concatenate([[0.0], np.cumsum(rows.w)])[rows.off])
+        total = np.diff(np.concatenate([[0.0], np.cumsum(rows.w)])[rows.off]) if rows.source is None else rows.source.total[3:4]
         i = int(np.argmin(total / np.maximum(batch.n_used, 1)))
         warn_of_shares(total[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
     failed = np.isin(batch.status, (*REFUSED, Status.COLLAPSED))
@@ -557,7 +563,11 @@ def fit_tables(data, n_components, *, family, by, offsets, weights, nan_policy, 
 def fit_table(x, n_components, *, family, weights, errors, nan_policy=None, **options):
     """`fit` of rows of several columns."""
     options = _own(family, options, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
-    rows = one_table(x, weights, nan_policy)
+    if is_lazy(x):
+        most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"]), x.shape[1])
+        rows = lazy_table(x, weights, nan_policy, most)
+    else:
+        rows = one_table(x, weights, nan_policy)
     batch = fit_rows(rows, n_components, **options)
     if errors == "raise" and batch.status[0] in REFUSED:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")

@@ -9,10 +9,11 @@ from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate.kernels.information import INFORMATION
 from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
 
-__all__ = ["covariance_of", "information_of"]
+__all__ = ["count_of", "covariance_of", "information_of"]
 
 
-def _count(K, d, model):
+def count_of(K, d, model):
+    """How many local coordinates there are."""
     own = d * (d + 1) // 2 if model.shape == FULL else d if model.shape == DIAGONAL else 1
     return (K if model.free_weights else 0) + K * d + (own if model.pooled else K * own)
 
@@ -20,9 +21,12 @@ def _count(K, d, model):
 def information_of(p, wanted, points, model, options):
     """Information (M, P, P) of fits to data sets `wanted`, in units of the complete data's (M, P)."""
     M, K = wanted.size, points.means.shape[1]
-    size = _count(K, p.rows.columns, model)
+    size = count_of(K, p.rows.columns, model)
     matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
-    run(INFORMATION, [p.rows, wanted, model, points, matrix, scale], M, options, (), cost=1e6)
+    if p.source is None:
+        run(INFORMATION, [p.rows, wanted, model, points, matrix, scale], M, options, (), cost=1e6)
+    else:
+        p.source.information(model, points, matrix, scale)
     return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale
 
 

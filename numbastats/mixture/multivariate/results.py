@@ -38,6 +38,20 @@ def words_of(status) -> str:
     return _IN_WORDS.get(status, in_words(status))
 
 
+def point_of(weights, means, covariances):
+    """Parameters as kernels have them, and the shift and scale (2, d) of rows: to the mean of the mixture, by powers of two."""
+    (K, d), filled = means.shape, -(-means.shape[1] // 4) * 4
+    point = Point(np.log(weights), np.zeros((K, filled)), *np.zeros((2, K, filled, filled)), np.zeros(K))
+    centre, sd = weights @ means, np.sqrt(np.diagonal(covariances, axis1=1, axis2=2).max(axis=0))
+    scale = np.ldexp(1.0, -np.frexp(sd)[1])
+    point.means[:, :d] = (means - centre) * scale
+    point.covariances[:, :d, :d] = covariances * scale * scale[:, None]
+    factors = np.linalg.inv(np.linalg.cholesky(point.covariances[:, :d, :d]))
+    point.factors[:, :d, :d] = factors
+    point.heights[:] = point.log_weights + np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    return point, np.stack([centre, scale])
+
+
 @names_ours
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class NormalMixture(Result):
@@ -82,15 +96,7 @@ class NormalMixture(Result):
     def _point(self):
         """Parameters as kernels have them, about the mean of the mixture."""
         self._there()
-        K, d = self.means.shape
-        filled = -(-d // 4) * 4
-        point = Point(np.log(self.weights), np.zeros((K, filled)), *np.zeros((2, K, filled, filled)), np.zeros(K))
-        centre = self.weights @ self.means
-        point.means[:, :d] = self.means - centre
-        factors = np.linalg.inv(np.linalg.cholesky(self.covariances))
-        point.factors[:, :d, :d] = factors
-        point.heights[:] = point.log_weights + np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-        return point, np.stack([centre, np.ones(d)])
+        return point_of(self.weights, self.means, self.covariances)
 
     def _scores(self, x, workers, density=False, resp=False, labels=False):
         rows, shape = points_of(x, self.columns)
