@@ -362,8 +362,8 @@ def weighted_values(x, sample_weight):
 def parts_of(parts):
     """Results of `partial_stats` that may be added."""
     parts = [real64(part) for part in parts]
-    if parts and all(part.ndim == 2 for part in parts) and len({part.shape[1] for part in parts}) == 1:
-        return np.concatenate(parts)  # of several columns, a row for each chunk
+    if {part.ndim for part in parts} == {2} and len({part.shape[1] for part in parts}) == 1 and parts[0].shape[1] >= 8:
+        return np.concatenate(parts)  # of two columns or more, a row for each chunk
     shapes = {part.shape for part in parts}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         raise ValueError(f"the parts have shapes {sorted(shapes)}; pass results of partial_stats with the same parameters")

@@ -53,9 +53,10 @@ def partial_stats(
         Per component the sums of r, r t1, r t2, then the log-likelihood; t1, t2 are about the mean of the mixture, or about each
         component's own where they lie far apart. (6 K + 1,) for Student t, skew-normal and negative binomial components: sums of
         r and of five expectations. Sums of pieces add up: use `combine`, ``dask.array.reduction`` or an MPI reduce, then
-        `em_update`. Of rows of d columns it has a row for each 8192 of them: the log-likelihood, and for all components the
-        sums of r, r y and of the lower triangle of r y y', y = x - mean in units of its own. `combine` adds these rows, so that
-        the bits of its result are the same for any pieces whose lengths, but the last, are multiples of 8192.
+        `em_update`. Of rows of d columns (C, 2 + K (1 + d + d (d + 1)/2)), a row for each 8192 of them: the sum of their
+        weights, the log-likelihood, and for all components the sums of r, r y and the lower triangle of r y y', y = x - mean in
+        units of its own. `combine` adds these rows, so that the bits of its result are the same for any pieces whose lengths,
+        but the last, are multiples of 8192.
 
     Raises
     ------
@@ -153,7 +154,7 @@ def em_update(
 
     Parameters
     ----------
-    total : array_like, shape (3 K + 1,) or (6 K + 1,)
+    total : array_like, one-dimensional
         Sum of the pieces' `partial_stats`, by `combine`.
     weights, centres, params, family
         The parameters that the sums were computed with, as there.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numbastats._core.checks import choice, is_lazy
-from numbastats._core.data import check_policy, doubles, is_frame, names_in
+from numbastats._core.data import check_policy, doubles, floats, is_frame, names_in
 from numbastats._core.groups import Keys, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.status import Status
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 LARGEST = 64  # columns
+SINGLE = 1 << 22  # numbers in float32 from which on they are kept so, by kernels of their own: half the memory
 
 
 class Refused(NamedTuple):
@@ -150,11 +151,16 @@ def columns_of(x, name):
 def _table(x, name):
     """The floats (n, d) of a data set, and the names of its columns."""
     columns = columns_of(x, name)
-    a = doubles(x, name)
+    a = _kept(floats(x, name))
     if a.ndim != 2 or a.shape[1] < 1:
         raise ValueError(f"{name} has shape {a.shape}; pass an array (n, d), a row for each observation")
     check_width(a.shape[1], name)
     return np.ascontiguousarray(a), columns
+
+
+def _kept(a):
+    """Rows in double precision, in single where they are and are many."""
+    return a if a.size >= SINGLE else a.astype(np.float64, copy=False)
 
 
 def check_width(d, name):
@@ -202,7 +208,7 @@ def tables_of(data, by, offsets, weights, nan_policy, name="data"):
         if weights is not None:
             weights = np.split(_one_for_each(weights, len(flat), "weights"), off[1:-1])[: off.size - 1]
     elif getattr(parts, "ndim", 0) == 3:
-        a = doubles(parts, name)
+        a = _kept(floats(parts, name))
         flat, sizes, columns = a.reshape(-1, a.shape[2]), np.full(a.shape[0], a.shape[1]), None
         _table(flat, name)
     else:
@@ -347,16 +353,19 @@ def fit_options(starts, n_init, tol, min_count, max_condition, key, workers, fre
 
 
 def points_of(x, columns, name="x"):
-    """Values (..., d) at which a density is asked for, in rows; columns with names are taken by these."""
-    found = columns_of(x, name)
-    a = doubles(x, name)
+    """Values (..., d) at which a density is asked for as rows, the order of their columns or None, and the shape of the result.
+
+    Columns with names are taken by these.
+    """
+    found, order = columns_of(x, name), None
+    a = floats(x, name)
     if found is not None and columns != tuple(range(len(columns))):
         if absent := [column for column in columns if column not in found]:
             raise ValueError(
                 f"{name} has no column {absent[0]!r}: the fit has {list(columns)}, and {name} has {list(found)}; pass frames "
                 "with these names, or an array with the columns in this order"
             )
-        a = a[:, [found.index(column) for column in columns]]
-    if a.ndim < 1 or a.shape[-1] != len(columns):
+        order = [found.index(column) for column in columns]
+    if a.ndim < 1 or (a.shape[-1] if order is None else len(order)) != len(columns):
         raise ValueError(f"{name} has shape {a.shape}; the last axis must have the {counted(len(columns), 'column')} of the fit")
-    return np.ascontiguousarray(a.reshape(-1, len(columns))), a.shape[:-1]
+    return a.reshape(-1, a.shape[-1]), order, a.shape[:-1]

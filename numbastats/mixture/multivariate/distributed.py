@@ -280,8 +280,9 @@ def partial_sums(x, weights, means, covariances, sample_weight, workers):
     launch(MOMENTS, (rows, mass, point, FULL, shift, out), len(out), device="cpu", workers=worker_count(workers), cost=cost)
     if not np.isfinite(out).all():
         raise ValueError("x has infinite values, or such that their squares are no doubles: remove these rows")
-    out[:, 0] += (np.log(shift[1]).sum() - 0.5 * d * math.log(2.0 * math.pi)) * out[:, 1 : 1 + K].sum(axis=1)
-    return out
+    total = out[:, 1 : 1 + K].sum(axis=1)
+    out[:, 0] += (np.log(shift[1]).sum() - 0.5 * d * math.log(2.0 * math.pi)) * total
+    return np.concatenate([total[:, None], out], axis=1)
 
 
 def updated(total, weights, means, covariances, covariance):
@@ -289,13 +290,14 @@ def updated(total, weights, means, covariances, covariance):
     w, m, v = _mixture(weights, means, covariances)
     (point, (centre, scale)), (K, d) = point_of(w, m, v), m.shape
     total = np.array(total, np.float64)
-    if total.shape != (1 + K * (1 + d + d * (d + 1) // 2),):
+    if total.shape != (2 + K * (1 + d + d * (d + 1) // 2),):
         raise ValueError(
             f"total has shape {total.shape}; combine the results of partial_stats of {counted(K, 'component')} in {d} columns"
         )
     (record,), state = models_of(covariance), np.zeros(1, c.STATE)
     state["loglik"], state["phase"], state["left"] = -math.inf, c.EM, 1
-    facts, none = Facts(d, float(total[1 : 1 + K].sum()), 0.0), Point(*(v.copy() for v in point))
+    mass, total = float(total[0]), total[1:]
+    facts, none = Facts(d, mass, 0.0), Point(*(v.copy() for v in point))
     settings = c.Settings(0, 0.0, 0.0)
     ADVANCE.serial(total, point, none, _new_newton(0), record.model(), facts, np.zeros(point.means.shape[1]), settings, state)
     if state["status"][0] != Status.OK:

@@ -149,7 +149,7 @@ class Result:
     n_singular: np.ndarray
 
 
-def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
+def prepare(x, weights, off, first, options) -> Prepared:
     """Data sets x[off[s]:off[s + 1]] in tiles: distinct rows with their weights, in an order that they have by themselves."""
     D, columns = off.size - 1, x.shape[1]
     filled = -(-columns // 4) * 4
@@ -158,7 +158,7 @@ def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
     run(ORDER, [x, weights, off, places, masses, info], D, options, (), cost=200.0 * each)
     padded = np.concatenate([[0], np.cumsum(-(-info["distinct"] // 8) * 8)])
     rows = c.Batch(
-        np.empty(padded[-1] * filled, dtype),
+        np.empty(padded[-1] * filled, x.dtype),
         np.empty(padded[-1]),
         padded,
         np.zeros(D),
@@ -177,7 +177,7 @@ def sampled(p, x, off, most, options):
     picks = [a + (np.arange(most) * n // most if n > most else np.arange(n)) for a, n in zip(off, sizes, strict=False)]
     at = np.concatenate(picks)
     own = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))]).astype(np.int64)
-    return prepare(x[p.places[at]], p.masses[at], own, int(p.ids[0]), options)
+    return prepare(x[p.places[at]].astype(np.float64), p.masses[at], own, int(p.ids[0]), options)
 
 
 def new_points(M, K, d) -> Any:

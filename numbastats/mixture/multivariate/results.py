@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbastats._core.checks import refuse_lazy
 from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
-from numbastats._core.kinds import in_kind_of
+from numbastats._core.inputs import any_lazy
+from numbastats._core.kinds import LAZY, in_kind_of
 from numbastats._core.launch import launch
 from numbastats._core.parallel import worker_count
 from numbastats._core.random import normalise_rng
@@ -23,6 +26,7 @@ from numbastats.mixture.multivariate.arguments import counted, points_of
 from numbastats.mixture.multivariate.kernels.passes import FULL, Point
 from numbastats.mixture.multivariate.kernels.sums import SCORES
 
+SLAB = 1 << 16  # rows whose densities are computed at a time
 _IN_WORDS = {  # where the words of one dimension name what several have not
     Status.NO_CONVERGENCE: "the decrement test was not met, or the likelihood still rises; the best point is returned. Fewer "
     "components, another covariance or more starts (n_init=) may end at a maximum",
@@ -98,19 +102,40 @@ class NormalMixture(Result):
         self._there()
         return point_of(self.weights, self.means, self.covariances)
 
-    def _scores(self, x, workers, density=False, resp=False, labels=False):
-        rows, shape = points_of(x, self.columns)
-        point, shift = self._point()
-        n, K = len(rows), self.n_components
-        outs = np.empty(n if density else 0), np.empty((n if resp else 0, K)), np.empty(n if labels else 0, np.int64)
-        cost = K * (10.0 + 0.2 * rows.shape[1] ** 2)
-        launch(SCORES, (rows, point, FULL, shift, *outs), n, device="cpu", workers=worker_count(workers), cost=cost)
-        missing = np.isnan(rows).any(axis=1)
-        if missing.any():
-            for out, blank in zip(outs, (math.nan, math.nan, -1), strict=True):
-                if len(out):
-                    out[missing] = blank
-        return shape, *outs
+    def _scores(self, what, x, workers):
+        """Log densities, responsibilities or labels of rows, in slabs, so that no copy of all rows is made."""
+        if any_lazy((x,)):
+            return self._of_blocks(what, x, workers)
+        rows, order, shape = points_of(x, self.columns)
+        (point, shift), n, K = self._point(), len(rows), self.n_components
+        labels, single = what == "labels", rows.dtype == np.float32
+        out = np.empty((n, K) if what == "resp" else n, np.int64 if labels else rows.dtype)
+        cost, workers = K * (10.0 + 0.2 * len(self.columns) ** 2), worker_count(workers)
+        for lo in range(0, n, SLAB):
+            hi = min(n, lo + SLAB)
+            part = np.ascontiguousarray(rows[lo:hi] if order is None else rows[lo:hi, order], np.float64)
+            into = np.empty(out[lo:hi].shape) if single and not labels else out[lo:hi]
+            outs = [np.empty(0), np.empty((0, K)), np.empty(0, np.int64)]
+            outs[{"resp": 1, "labels": 2}.get(what, 0)] = into
+            launch(SCORES, (part, point, FULL, shift, *outs), hi - lo, device="cpu", workers=workers, cost=cost)
+            if what == "pdf":
+                np.exp(into, out=into)
+            into[np.isnan(part).any(axis=1)] = -1 if labels else math.nan
+            out[lo:hi] = into
+        return in_kind_of(out.reshape(shape + out.shape[1:])[()], x)
+
+    def _of_blocks(self, what, x, workers):
+        """The same of an array of dask, when it is computed."""
+        x = LAZY.blocks(x, "x") if not hasattr(x, "dims") else refuse_lazy(x, "x")
+        if x.ndim != 2 or x.shape[1] != len(self.columns):
+            raise ValueError(f"x has shape {x.shape}; an array of dask must have rows of {counted(len(self.columns), 'column')}")
+        x, self_ = x.rechunk({1: -1}), NormalMixture(self.weights, self.means, self.covariances, self.columns)
+        self_._there()
+        function = functools.partial(_scores_of, self_, what, 1 if workers is None else workers)
+        T = np.int64 if what == "labels" else np.float32 if x.dtype == np.float32 else np.float64
+        if what == "resp":
+            return x.map_blocks(function, dtype=T, chunks=(x.chunks[0], (self.n_components,)), meta=np.empty((0, 0), T))
+        return x.map_blocks(function, dtype=T, drop_axis=1, meta=np.empty(0, T))
 
     def logpdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Logarithm of the density.
@@ -118,16 +143,15 @@ class NormalMixture(Result):
         Parameters
         ----------
         x : array_like, shape (..., d)
-            Of a frame the columns of the fit are taken by name.
+            Of a frame the columns of the fit are taken by name. An array (n, d) of dask gives one, computed block by block.
         workers : int, optional
 
         Returns
         -------
         array or scalar
-            Of shape (...,); NaN where a value is missing.
+            Of shape (...,); NaN where a value is missing. float32 of rows in float32, computed in double precision.
         """
-        shape, density, _, _ = self._scores(x, workers, density=True)
-        return in_kind_of(density.reshape(shape)[()], x)
+        return self._scores("density", x, workers)
 
     def pdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Density.
@@ -141,8 +165,7 @@ class NormalMixture(Result):
         -------
         array or scalar
         """
-        shape, density, _, _ = self._scores(x, workers, density=True)
-        return in_kind_of(np.exp(density).reshape(shape)[()], x)
+        return self._scores("pdf", x, workers)
 
     def predict_proba(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Posterior probabilities of the components; no memory is taken beside that of the result.
@@ -156,8 +179,7 @@ class NormalMixture(Result):
         -------
         array, shape (..., K)
         """
-        shape, _, resp, _ = self._scores(x, workers, resp=True)
-        return in_kind_of(resp.reshape((*shape, self.n_components)), x)
+        return self._scores("resp", x, workers)
 
     def predict(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Most probable component of every row.
@@ -172,8 +194,7 @@ class NormalMixture(Result):
         array of int
             -1 where a value is missing.
         """
-        shape, _, _, labels = self._scores(x, workers, labels=True)
-        return in_kind_of(labels.reshape(shape)[()], x)
+        return self._scores("labels", x, workers)
 
     def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
         """Draws.
@@ -298,6 +319,10 @@ class NormalMixture(Result):
     def summary(self) -> Table:
         """The components as a table: "weight", then means and standard deviations by the names of the columns."""
         return Table(_moments_by_name(self, slice(None)))
+
+
+def _scores_of(mixture, what, workers, x):
+    return mixture._scores(what, x, workers)
 
 
 def _moments_by_name(one, rows):

@@ -163,3 +163,18 @@ def test_collapse_and_a_singular_scatter_in_blocks():
 def test_sums_of_dask():
     total = sums(blocks(X, CHUNK))
     np.testing.assert_array_equal(total, ns.mixture.combine([sums(X)]))
+
+
+def test_densities_of_dask():
+    dask = pytest.importorskip("dask.array")
+    fit = ns.mixture.fit(X, 3, rng=0)
+    lazy = blocks(X, 9000)
+    for name in ("pdf", "logpdf", "predict", "predict_proba"):
+        found, want = getattr(fit, name)(lazy), getattr(fit, name)(X)
+        assert isinstance(found, dask.Array) and found.dtype == want.dtype and found.shape == want.shape
+        assert found.chunks[0] == lazy.chunks[0]
+        np.testing.assert_array_equal(found.compute(), want)
+    assert fit.pdf(lazy.astype("f4")).compute().dtype == np.float32
+    assert fit.predict(lazy.rechunk((5000, 2))).sum().compute() == fit.predict(X).sum()
+    with pytest.raises(ValueError, match="must have rows of 3 columns"):
+        fit.pdf(lazy[:, :2])

@@ -216,3 +216,54 @@ def test_arguments_of_methods():
         with pytest.raises(ValueError, match="is no number of draws"):
             found.rvs(size)
     assert found.rvs((2, 0)).shape == (2, 0, 3)
+
+
+def test_rows_in_single_precision():
+    x = naive.blobs(3, 400, 3, 2).astype(np.float32)
+    found, want = fitted(x), fitted(x.astype(np.float64))
+    assert found.loglik == want.loglik and found.means.dtype == np.float64
+    for name in ("pdf", "logpdf", "predict_proba"):
+        single, double = getattr(found, name)(x), getattr(found, name)(x.astype(np.float64))
+        assert single.dtype == np.float32 and double.dtype == np.float64
+        np.testing.assert_array_equal(single, double.astype(np.float32))
+    assert (found.predict(x) == found.predict(x.astype(np.float64))).all()
+    labelled = found.predict_proba(x.reshape(20, 20, 3))
+    assert labelled.shape == (20, 20, 2) and labelled.dtype == np.float32
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical"])
+def test_many_rows_in_single_precision_are_kept_so(covariance, monkeypatch):
+    from numbastats.mixture.multivariate import arguments, engine
+
+    seen, prepare = [], engine.prepare
+
+    def noted(x, *args):
+        seen.append((x.dtype, prepare(x, *args).rows.x.dtype))
+        return prepare(x, *args)
+
+    x = (naive.blobs(3, 12_000, 3, 2) + 50.0).astype(np.float32)
+    want = fitted(x, covariance=covariance, se=True)
+    monkeypatch.setattr(arguments, "SINGLE", 30_000)
+    monkeypatch.setattr(engine, "prepare", noted)
+    found = fitted(x, covariance=covariance, se=True)
+    assert (np.float32, np.float32) in seen and found.status == 0
+    assert found.loglik == pytest.approx(want.loglik, rel=1e-7)  # 3e-9: distances from the mean are rounded to single precision
+    for name in ("weights", "means", "covariances"):
+        np.testing.assert_allclose(getattr(found, name), getattr(want, name), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found.se[name], want.se[name], rtol=1e-4, atol=1e-9)
+    batch = ns.mixture.fit_many([x, x.astype(np.float64)], 2, covariance=covariance, rng=0)  # with doubles, doubles
+    assert batch.loglik[0] == want.loglik
+
+
+def test_probabilities_take_no_memory_beside_their_own():
+    import tracemalloc
+
+    found = fitted()
+    x = np.random.default_rng(1).normal(size=(600_000, 3))
+    for rows in (x, x.astype(np.float32), x[:, ::-1], np.asfortranarray(x)):
+        found.predict_proba(rows[:10])
+        tracemalloc.start()
+        result = found.predict_proba(rows)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < result.nbytes + 5e6  # of a slab: 65536 rows
