@@ -119,7 +119,7 @@ def is_many_tables(data, by=None, offsets=None, family="normal"):
     if offsets is not None:
         return is_table(data)
     if isinstance(data, list | tuple) and len(data):
-        return is_table(data[0][1]) if _pairs(data) else not isinstance(data[0], list | tuple) and is_table(data[0])
+        return is_table(data[0][1] if _pairs(data) else data[0])
     shape = getattr(data, "shape", ())
     return len(shape) == 3 and shape[2] > 1
 
