@@ -37,6 +37,25 @@ class Large:
         self.labels.predict_proba(self.x)
 
 
+class Blocks:
+    """A step of EM by the sums of pieces, in double and in single precision."""
+
+    params = ["float64", "float32"]
+    param_names = ["dtype"]
+    timeout = 300
+
+    def setup(self, dtype):
+        x = blobs(4, 200_000, 10, 4, 2.0)
+        self.pieces = np.split(x.astype(dtype), 4)
+        found = ns.mixture.fit(x[:5000], 4, rng=0)
+        self.point = found.weights, found.means, found.covariances
+        self.time_step(dtype)
+
+    def time_step(self, dtype):
+        sums = [ns.mixture.partial_stats(x, *self.point, workers=1) for x in self.pieces]
+        ns.mixture.em_update(ns.mixture.combine(sums), *self.point)
+
+
 class Fits:
     """Certified fits on one thread."""
 

@@ -429,7 +429,7 @@ def fit(
     ----------
     x : array_like, shape (n,) or (n, d)
         In any of the forms of :doc:`/data`. Rows of several columns, of an array or a frame, are fitted by normal mixtures in d
-        dimensions (see Notes).
+        dimensions (see Notes). These may be an array or a frame of dask, of which blocks are read in turn.
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
