@@ -19,9 +19,10 @@ from numbastats.mixture.multivariate.arguments import Refused, Rows, check_width
 from numbastats.mixture.multivariate.covariances import models_of
 from numbastats.mixture.multivariate.information import count_of
 from numbastats.mixture.multivariate.kernels import records as c
-from numbastats.mixture.multivariate.kernels.blocks import ADVANCE, CURVATURE, MOMENTS
+from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.newton import Newton
 from numbastats.mixture.multivariate.kernels.passes import FULL, Point
+from numbastats.mixture.multivariate.kernels.pieces import ADVANCE, CURVATURE, MOMENTS
 from numbastats.mixture.multivariate.kernels.steps import Facts
 from numbastats.mixture.multivariate.kernels.sums import CHUNK, SCORES
 from numbastats.mixture.multivariate.results import point_of
@@ -62,7 +63,7 @@ def _entropy(x, w, point, shape, shift):
         rows = x[lo : lo + CHUNK].astype(np.float64)
         there = ~np.isnan(rows).any(axis=1)
         r = np.empty((len(rows), len(point.log_weights)))
-        SCORES.serial(rows, point, shape, shift, none, r, np.empty(0, np.int64))
+        SCORES.serial(rows, point, shape, shift, none, r, np.empty(0, np.int64), NONE)
         each = -(r * np.log(np.maximum(r, 1e-300))).sum(axis=1)[there]
         total.append([each @ w[lo : lo + CHUNK][there] if w.size else each.sum()])
     return np.array(total).reshape(-1, 1)

@@ -16,6 +16,7 @@ from numbastats.mixture.multivariate.covariances import Covariance
 from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.climb import CLIMB
 from numbastats.mixture.multivariate.kernels.insertion import INSERTION, KEPT
+from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import Point
 from numbastats.mixture.multivariate.kernels.prepare import INFORMATION, ORDER, PREPARE
 from numbastats.mixture.multivariate.kernels.starts import (
@@ -213,7 +214,7 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
     settings = c.Settings(int(newton), options.tol, 1e-14)
     if p.source is None:
-        run(CLIMB, [p.rows, owner, model, settings, points, state], owner.size, options, (), cost=cost, most=20.0 * cost)
+        run(CLIMB, [p.rows, owner, model, settings, points, state, NONE], owner.size, options, (), cost=cost, most=20.0 * cost)
     else:
         p.source.climb(p, model, settings, points, state)
     return state
@@ -277,8 +278,8 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
     if kinds.size:
         places, labels = np.zeros((D, SUBSET), np.int64), np.zeros((D, kinds.size, SUBSET), np.int64)
         key = Key(stream_word(Purpose.MIXTURE_START, (1 << 17) + min(K, 255)), *options.key)
-        run(PARTITIONS, [p.rows, p.ids, K, model.shape, kinds, key, places, labels], D, options, (), cost=1e6)
-        run(BEGIN, [p.rows, kernel, places, labels, points], D, options, (), cost=2e5)
+        run(PARTITIONS, [p.rows, p.ids, K, model.shape, kinds, key, places, labels, NONE], D, options, (), cost=1e6)
+        run(BEGIN, [p.rows, kernel, places, labels, points, NONE], D, options, (), cost=2e5)
         points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
     if given is not None:
         points = joined(points, given, D)
@@ -432,7 +433,7 @@ def insertions(p, wanted, slots, points, model, options, turn=0):
     given = taken(points, np.repeat(np.arange(wanted.size), slots.size))
     found, gains = new_points(owner.size * KEPT, K, d), np.full(owner.size * KEPT, -math.inf)
     key = Key(stream_word(Purpose.MIXTURE_START, (1 << 18) + min(K, 255) + 256 * turn), *options.key)
-    args = [p.rows, p.ids, owner, slot, model.model(options.free_weights), given, key, found, gains]
+    args = [p.rows, p.ids, owner, slot, model.model(options.free_weights), given, key, found, gains, NONE]
     run(INSERTION, args, owner.size, options, (), cost=2e3 * p.rows.w.size / max(p.size, 1))
     found.log_weights[~np.isfinite(gains)] = np.nan
     return found, gains.reshape(wanted.size, slots.size * KEPT)

@@ -26,6 +26,7 @@ from numbastats.mixture.multivariate.covariances import MODELS, models_of
 from numbastats.mixture.multivariate.distributed import lazy_table
 from numbastats.mixture.multivariate.information import covariance_of, information_of
 from numbastats.mixture.multivariate.kernels.information import ENTROPY
+from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 
 __all__ = ["fit_rows", "fit_table", "fit_tables"]
@@ -38,7 +39,7 @@ MEMORY = 1 << 23  # numbers of the points of all starts of a part of the data se
 def _entropy(p, points, model):
     out = np.zeros(p.size)
     if p.source is None:
-        run(ENTROPY, [p.rows, np.arange(p.size), model, points, out], p.size, _HERE, (), cost=1e5)
+        run(ENTROPY, [p.rows, np.arange(p.size), model, points, out, NONE], p.size, _HERE, (), cost=1e5)
     else:
         p.source.entropy(model, points, out)
     return out

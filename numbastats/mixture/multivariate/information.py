@@ -7,6 +7,7 @@ import numpy as np
 from numbastats._core.information import carried, inverse
 from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate.kernels.information import INFORMATION
+from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
 
 __all__ = ["count_of", "covariance_of", "information_of"]
@@ -24,7 +25,7 @@ def information_of(p, wanted, points, model, options):
     size = count_of(K, p.rows.columns, model)
     matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
     if p.source is None:
-        run(INFORMATION, [p.rows, wanted, model, points, matrix, scale], M, options, (), cost=1e6)
+        run(INFORMATION, [p.rows, wanted, model, points, matrix, scale, NONE], M, options, (), cost=1e6)
     else:
         p.source.information(model, points, matrix, scale)
     return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale

@@ -23,6 +23,7 @@ from numbastats._core.results import Batch, OptionalIntervals, Result, Table, da
 from numbastats._core.status import CONVERGED, REFUSED, Status
 from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.multivariate.arguments import counted, points_of
+from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import FULL, Point
 from numbastats.mixture.multivariate.kernels.sums import SCORES
 
@@ -117,10 +118,9 @@ class NormalMixture(Result):
             into = np.empty(out[lo:hi].shape) if single and not labels else out[lo:hi]
             outs = [np.empty(0), np.empty((0, K)), np.empty(0, np.int64)]
             outs[{"resp": 1, "labels": 2}.get(what, 0)] = into
-            launch(SCORES, (part, point, FULL, shift, *outs), hi - lo, device="cpu", workers=workers, cost=cost)
+            launch(SCORES, (part, point, FULL, shift, *outs, NONE), hi - lo, device="cpu", workers=workers, cost=cost)
             if what == "pdf":
                 np.exp(into, out=into)
-            into[np.isnan(part).any(axis=1)] = -1 if labels else math.nan
             out[lo:hi] = into
         return in_kind_of(out.reshape(shape + out.shape[1:])[()], x)
 

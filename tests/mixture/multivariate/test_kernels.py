@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from numbastats.mixture.multivariate.kernels import climb, passes, prepare, records, steps, sums
+from numbastats.mixture.multivariate.kernels import climb, memory, passes, prepare, records, steps, sums
 from tests.mixture.multivariate import naive
 
 SHAPES = {"full": (passes.FULL, 0), "tied": (passes.FULL, 1), "diag": (passes.DIAGONAL, 0), "spherical": (passes.SPHERICAL, 0)}
@@ -52,7 +52,7 @@ def climbed(x, covariance, start, w=None, left=10, newton=1):
     """The end of a climb: weights, means, covariances, log-likelihood, state."""
     rows, at, state = tiled(x, w), points(start), began(1, left, newton)
     model = steps.Model(*SHAPES[covariance], 1)
-    climb.CLIMB.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state)
+    climb.CLIMB.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state, memory.NONE)
     d = x.shape[1]
     constant = 0.5 * d * np.log(2.0 * np.pi) * rows.mass[0]
     return np.exp(at.log_weights[0]), at.means[0, :, :d], at.covariances[0, :, :d, :d], state["loglik"][0] - constant, state[0]
@@ -113,7 +113,7 @@ def test_chunks_add_up_and_scores_are_those_of_the_density():
     start = naive.em_step(x, *start)
     rows, one = tiled(x), passes.Point(*(v[0] for v in points(start)))
     out = np.zeros((-(-rows.w.size // sums.CHUNK), 1 + 3 + 12 + 48))
-    sums.SUMS.serial(rows.x, rows.w, one, passes.FULL, out)
+    sums.SUMS.serial(rows.x, rows.w, one, passes.FULL, out, memory.NONE)
     r = naive.responsibilities(x, *start)
     np.testing.assert_allclose(out.sum(axis=0)[1:4], r.sum(axis=0), rtol=1e-12)
     constant = 0.5 * 4 * np.log(2.0 * np.pi) * 20_000
@@ -121,7 +121,7 @@ def test_chunks_add_up_and_scores_are_those_of_the_density():
     shift = np.stack([np.full(4, 0.25), np.full(4, 2.0)])
     moved = points((start[0], (start[1] - 0.25) * 2.0, start[2] * 4.0))
     density, resp, labels = np.zeros(20_000), np.zeros((20_000, 3)), np.zeros(20_000, np.int64)
-    sums.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, density, resp, labels)
+    sums.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, density, resp, labels, memory.NONE)
     want = scipy.special.logsumexp(naive.log_densities(x, *start[1:]) + np.log(start[0]), axis=1)
     np.testing.assert_allclose(density, want, rtol=1e-10)
     np.testing.assert_allclose(resp, r, atol=1e-12)

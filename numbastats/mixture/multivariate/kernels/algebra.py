@@ -112,23 +112,3 @@ def extreme_eigenvalues(A, n):
     for i in range(1, n):
         low, high = min(low, A[i, i]), max(high, A[i, i])
     return low, high
-
-
-@_summing
-def least_eigenvalue(L, n, v, w):
-    """The least eigenvalue of L L', by inverse iteration; v and w are work space."""
-    for i in range(n):
-        v[i] = 1.0 + 0.37 * ((i * 7919) % 101) / 101.0
-    value = 0.0
-    for _ in range(60):
-        norm = math.sqrt(_dot(v, v, n))
-        for i in range(n):
-            v[i] /= norm
-        solve(L, n, v, w)
-        new = 1.0 / _dot(v, w, n)
-        for i in range(n):
-            v[i] = w[i]
-        if abs(new - value) <= 1e-9 * new:
-            return new
-        value = new
-    return value

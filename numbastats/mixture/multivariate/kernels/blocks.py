@@ -1,173 +1,176 @@
-"""Sums over a block of rows in their own layout, which add up to those of the whole; and what follows from these.
+"""What the work on an item is written in: a thread of the host does it alone, the threads of a block together on a GPU.
 
-``moments``: of a step of EM, by chunks. ``curvature``: gradient and information. ``advance``: the next point from such sums.
+Rounds of a loop over `each` do not depend on each other, and no thread reads what they write before all threads `meet`. All else
+every thread does alike: sums of the threads become one by `total`, answers by `every`, places by `first_least`. `in_blocks` binds
+the block's versions to a function and to all that it calls.
 """
 
 from __future__ import annotations
 
-import numba
+import functools
+import math
+
 import numpy as np
 
-from numbastats._core.endings import COLLAPSED
-from numbastats._core.kernel import HostLoop, array_function
-from numbastats.mixture.multivariate.kernels.climb import advance_em, advance_newton
-from numbastats.mixture.multivariate.kernels.newton import Newton, information_sums, new_features, new_newton, parameters
-from numbastats.mixture.multivariate.kernels.passes import FAST, LANES, em_sums, new_lanes, new_moments
-from numbastats.mixture.multivariate.kernels.records import DONE, EM, STATE_TYPE, model_type, ranges, settings_type
-from numbastats.mixture.multivariate.kernels.steps import Facts, factor
-from numbastats.mixture.multivariate.kernels.sums import CHUNK, one_point
+from numbastats._core.cuda_backend import cuda
+from numbastats._core.kernel import array_function, bind
+from numbastats.mixture.multivariate.kernels.algebra import cholesky, solve
 
-_function = array_function(fastmath=("contract",), host=False)
+__all__ = ["THREADS", "each", "every", "factorised", "first_least", "in_blocks", "meet", "solved", "total"]
 
+THREADS = 256  # of a block at most
+_shared = array_function(fastmath=(), host=False)
 
-@_function
-def _tiled(x, w, lo, shift, tiles, mass):
-    """The rows of a chunk in tiles, those with a missing value of weight 0; returns the sum of the weights."""
-    columns, d, total = x.shape[1], tiles.size // CHUNK, 0.0
-    for q in range(lo, min(lo + CHUNK, x.shape[0]), LANES):
-        c = min(LANES, x.shape[0] - q)
-        at = q - lo
-        for j in range(c):
-            mass[at + j] = w[q + j] if w.size > 0 else 1.0
-        for i in range(columns):
-            centre, unit = shift[0, i], shift[1, i]
-            for j in range(c):
-                v = float(x[q + j, i])
-                mass[at + j] = mass[at + j] if v == v else 0.0
-                tiles[at * d + i * c + j] = (v - centre) * unit if v == v else 0.0
-        for j in range(columns * c, d * c):
-            tiles[at * d + j] = 0.0
-        for j in range(c):
-            total += mass[at + j]
-    return total
+each, factorised, solved = range, cholesky, solve
 
 
-def moments_cpu(x, w, point, shape, shift, out):
-    """out[chunk]: log-likelihood without powers of 2 pi, sums of r, r y and the lower triangle of r y y', y = x - mean.
-
-    Rows (n, columns) are shifted and scaled by `shift` (2, columns), as the point is.
-    """
-    K, d = point.means.shape
-    columns = x.shape[1]
-    lanes, sums = new_lanes(K, d), new_moments(K, d)
-    tiles, mass = np.zeros(CHUNK * d), np.zeros(CHUNK)
-    for chunk in range(out.shape[0]):
-        n = min(CHUNK, x.shape[0] - chunk * CHUNK)
-        _tiled(x, w, chunk * CHUNK, shift, tiles, mass)
-        row = out[chunk]
-        row[0] = em_sums(tiles[: n * d], mass[:n], 0, n, point, shape, lanes, sums)
-        at = 1
-        for k in range(K):
-            row[at] = sums.total[k]
-            at += 1
-        for k in range(K):
-            for i in range(columns):
-                row[at] = sums.first[k, i]
-                at += 1
-        for k in range(K):
-            for i in range(columns):
-                for j in range(i + 1):
-                    row[at] = sums.second[k, i, j]
-                    at += 1
+@_shared
+def meet():
+    """Let all threads of the block come to this point."""
 
 
-def curvature_cpu(x, w, point, model, shift, out):
-    """Log-likelihood without powers of 2 pi, then gradient, the complete data's information, and the lower triangle of Louis'.
-
-    All but the complete data's share, which is added to the whole's sums.
-    """
-    K, d = point.means.shape
-    columns = x.shape[1]
-    p = parameters(K, model, columns)
-    lanes, sums = new_lanes(K, d), new_moments(K, d)
-    features, newton = new_features(K, model, columns), new_newton(p)
-    tiles, mass, work = np.zeros(CHUNK * d), np.zeros(CHUNK), np.zeros((2, d, d))
-    slope, matrix, scale = newton.slope[0], newton.matrix[0], newton.scale[0]
-    out[:] = 0.0
-    for lo in range(0, x.shape[0], CHUNK):
-        n = min(CHUNK, x.shape[0] - lo)
-        facts = Facts(columns, _tiled(x, w, lo, shift, tiles, mass), 0.0)
-        out[0] += information_sums(tiles[: n * d], mass[:n], point, model, facts, lanes, features, newton, sums, work)
-        at = 1
-        for a in range(p):
-            out[at] += slope[a] * scale[a] if scale[a] > 0.0 else 0.0
-            at += 1
-        for a in range(p):
-            out[at] += scale[a] * scale[a]
-            at += 1
-        for a in range(p):
-            for b in range(a + 1):
-                v = matrix[a, b] - (1.0 if a == b else 0.0)
-                out[at] += v * scale[a] * scale[b] if scale[a] > 0.0 and scale[b] > 0.0 else 0.0
-                at += 1
+@_shared
+def total(share):
+    """The sum of the threads' shares, the same for all."""
+    return share
 
 
-@_function
-def _unpacked(sums, moments, columns):
-    """Moments from a row of `moments_cpu`."""
-    K, at = moments.total.size, 1
-    for k in range(K):
-        moments.total[k] = sums[at]
-        at += 1
-    for k in range(K):
-        for i in range(columns):
-            moments.first[k, i] = sums[at]
-            at += 1
-    for k in range(K):
-        for i in range(columns):
-            for j in range(i + 1):
-                moments.second[k, i, j] = sums[at]
-                at += 1
+@_shared
+def every(good):
+    """Whether something holds for all threads."""
+    return good
 
 
-def advance_cpu(sums, trial, best, newton, model, facts, pivots, settings, state):
-    """The next trial point of a climb from the sums of the whole at this one; without sums it begins.
-
-    In Newton's phase of the sums the log-likelihood alone is read, and the rest is in the first place of `newton`.
-    """
-    now, (K, d) = state[0], trial.means.shape
-    work = np.zeros((5, d, d))
-    if sums.size == 0:
-        if not factor(trial, model, facts, pivots, work[0]):
-            now.status, now.phase = COLLAPSED, DONE
-    elif now.phase == EM:
-        moments = new_moments(K, d)
-        _unpacked(sums, moments, facts.columns)
-        advance_em(now, sums[0], moments, trial, best, model, facts, pivots, work[0])
-    else:
-        features = new_features(K, model, facts.columns)
-        advance_newton(now, sums[0], trial, best, model, facts, pivots, features, newton, work, settings)
+@_shared
+def first_least(value, at):
+    """The place of the least of the threads' values, of equal ones the first; -1 where no thread has one."""
+    return at
 
 
-def _split_moments(args, parts):
-    x, w, point, shape, shift, out = args
-    return [
-        (x[a * CHUNK : b * CHUNK], w[a * CHUNK : b * CHUNK] if w.size else w, point, shape, shift, out[a:b])
-        for a, b in ranges(len(out), parts)
-    ]
+@_shared
+def block_each(*ends):
+    """As `range`, the rounds of one thread."""
+    if len(ends) == 1:
+        return range(cuda.threadIdx.x, ends[0], cuda.blockDim.x)
+    return range(ends[0] + cuda.threadIdx.x, ends[1], cuda.blockDim.x)
 
 
-_f, _i = numba.types.float64, numba.types.int64
-_rows = numba.types.float32[:, ::1], _f[:, ::1]
-_facts = numba.types.NamedTuple([_i, _f, _f], Facts)
-_newton = numba.types.NamedTuple([_f[:, ::1], _f[:, :, ::1], _f[:, ::1], _f[:, ::1], _f[::1]], Newton)
-MOMENTS = HostLoop(
-    "mixture.multivariate.moments",
-    moments_cpu,
-    [(x, _f[::1], one_point, _i, _f[:, ::1], _f[:, ::1]) for x in _rows],
-    fastmath=FAST,
-    split=_split_moments,
-)
-CURVATURE = HostLoop(
-    "mixture.multivariate.curvature",
-    curvature_cpu,
-    [(x, _f[::1], one_point, model_type, _f[:, ::1], _f[::1]) for x in _rows],
-    fastmath=FAST,
-    parallel=False,
-)
-ADVANCE = HostLoop(
-    "mixture.multivariate.advance",
-    advance_cpu,
-    [(_f[::1], one_point, one_point, _newton, model_type, _facts, _f[::1], settings_type, STATE_TYPE[::1])],
-    parallel=False,
-)
+@_shared
+def block_meet():
+    """As `meet`."""
+    cuda.syncthreads()
+
+
+@_shared
+def block_total(share):
+    """As `total`: the second half of the threads is added to the first, and so on."""
+    shares = cuda.shared.array(THREADS, np.float64)
+    lane, size = cuda.threadIdx.x, cuda.blockDim.x
+    shares[lane] = share
+    while size > 1:
+        half = (size + 1) // 2
+        cuda.syncthreads()
+        if lane < size - half:
+            shares[lane] += shares[lane + half]
+        size = half
+    cuda.syncthreads()
+    found = shares[0]
+    cuda.syncthreads()
+    return found
+
+
+@_shared
+def block_every(good):
+    """As `every`."""
+    return cuda.syncthreads_and(np.int32(1 if good else 0)) != 0
+
+
+@_shared
+def block_first_least(value, at):
+    """As `first_least`."""
+    values, places = cuda.shared.array(THREADS, np.float64), cuda.shared.array(THREADS, np.int64)
+    lane, size = cuda.threadIdx.x, cuda.blockDim.x
+    values[lane], places[lane] = value, at
+    while size > 1:
+        half = (size + 1) // 2
+        cuda.syncthreads()
+        if lane < size - half:
+            other = lane + half
+            there, here = places[other] >= 0, places[lane] >= 0
+            less = values[other] < values[lane] or (values[other] == values[lane] and places[other] < places[lane])
+            if there and (less or not here):
+                values[lane], places[lane] = values[other], places[other]
+        size = half
+    cuda.syncthreads()
+    found = places[0]
+    cuda.syncthreads()
+    return found
+
+
+@_shared
+def block_factorised(A, n, ridge, L):
+    """As `cholesky`, column after column."""
+    cuda.syncthreads()
+    for j in range(n):
+        pivot = A[j, j] + ridge
+        for m in range(j):
+            pivot -= L[j, m] * L[j, m]
+        if not (pivot > 0.0 and pivot < math.inf):
+            return j
+        root = math.sqrt(pivot)
+        for i in range(j + cuda.threadIdx.x, n, cuda.blockDim.x):
+            s = A[i, j]
+            for m in range(j if i > j else 0):
+                s -= L[i, m] * L[j, m]
+            L[i, j] = s / root if i > j else root
+        cuda.syncthreads()
+    return n
+
+
+@_shared
+def block_solved(L, n, g, out):
+    """As `solve`, column after column."""
+    lane, lanes = cuda.threadIdx.x, cuda.blockDim.x
+    cuda.syncthreads()
+    for i in range(lane, n, lanes):
+        out[i] = g[i]
+    cuda.syncthreads()
+    for step in range(2 * n):
+        i = step if step < n else 2 * n - 1 - step
+        found = out[i] / L[i, i]
+        cuda.syncthreads()
+        if lane == 0:
+            out[i] = found
+        if step < n:
+            for m in range(i + 1 + lane, n, lanes):
+                out[m] -= L[m, i] * found
+        else:
+            for m in range(lane, i, lanes):
+                out[m] -= L[i, m] * found
+        cuda.syncthreads()
+
+
+BLOCK = {
+    "each": block_each,
+    "meet": block_meet,
+    "total": block_total,
+    "every": block_every,
+    "first_least": block_first_least,
+    "factorised": block_factorised,
+    "solved": block_solved,
+}
+"""By the names of the host's; other files add functions whose work a block divides otherwise."""
+
+
+@functools.cache
+def in_blocks(function):
+    """An array function with the block's versions in the place of the host's, in it and in what it calls."""
+    plain = function.py_func
+    names = {name: BLOCK[name] for name in plain.__code__.co_names if name in BLOCK}
+    for name in plain.__code__.co_names:
+        called = plain.__globals__.get(name)
+        if name not in names and hasattr(called, "py_func"):
+            theirs = in_blocks(called)
+            if theirs is not called:
+                names[name] = theirs
+    return bind(function, **names) if names else function

@@ -10,13 +10,22 @@ from __future__ import annotations
 import math
 
 import numba
-import numpy as np
 
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.endings import COLLAPSED, NO_CONVERGENCE, NOT_CERTIFIED, OK
-from numbastats._core.kernel import HostLoop, array_function
-from numbastats.mixture.multivariate.kernels.algebra import cholesky, least_eigenvalue, solve
-from numbastats.mixture.multivariate.kernels.newton import information_sums, keep, moved, new_features, new_newton, parameters
-from numbastats.mixture.multivariate.kernels.passes import FAST, Point, em_sums, new_lanes, new_moments, new_point
+from numbastats._core.kernel import Kernel, array_function
+from numbastats.mixture.multivariate.kernels.blocks import factorised, in_blocks, solved
+from numbastats.mixture.multivariate.kernels.memory import (
+    features_of,
+    lanes_of,
+    memory_type,
+    new_memory,
+    newton_of,
+    spare_point,
+    sums_of,
+)
+from numbastats.mixture.multivariate.kernels.newton import counts, information_sums, keep, least_eigenvalue, moved, places
+from numbastats.mixture.multivariate.kernels.passes import FAST, em_sums, point_of, rows_of
 from numbastats.mixture.multivariate.kernels.records import (
     DONE,
     EM,
@@ -24,6 +33,7 @@ from numbastats.mixture.multivariate.kernels.records import (
     MOST_STEPS,
     MOST_TRIES,
     NEWTON,
+    STATE,
     STATE_TYPE,
     batch_type,
     facts_of,
@@ -35,10 +45,12 @@ from numbastats.mixture.multivariate.kernels.records import (
 from numbastats.mixture.multivariate.kernels.steps import condition, copy_point, factor, m_step, narrow
 
 _function = array_function(fastmath=("contract",), host=False)
+_item = array_function(fastmath=("contract",), host=False, allocates=True)
+_climb = None  # bound to the loop on a GPU
 
 
 @_function
-def advance_em(state, loglik, sums, trial, best, model, facts, pivots, L):
+def advance_em(state, loglik, sums, trial, model, facts, pivots, work):
     """After a pass for EM: the next point; where it is the last, Newton's method begins there, or the run ends."""
     state.passes += 1
     gain = loglik - state.loglik
@@ -47,7 +59,7 @@ def advance_em(state, loglik, sums, trial, best, model, facts, pivots, L):
         state.damping = gain
     state.loglik = loglik
     state.left -= 1
-    if not m_step(sums, trial, model, facts, pivots, L):
+    if not m_step(sums, trial, model, facts, pivots, work):
         state.status, state.phase = COLLAPSED, DONE
     elif state.left <= 0 or (gain >= 0.0 and gain < state.enough):
         if state.newton > 0:
@@ -69,9 +81,9 @@ def advance_newton(state, loglik, trial, best, model, facts, pivots, features, n
         state.loglik = loglik
         state.steps += 1
         state.damping = 0.0 if state.damping < 1e-3 else 0.1 * state.damping
-        definite = cholesky(newton.matrix[1], p, 0.0, newton.root) == p
+        definite = factorised(newton.matrix[1], p, 0.0, newton.root) == p
         if definite:
-            solve(newton.root, p, newton.slope[1], newton.step)
+            solved(newton.root, p, newton.slope[1], newton.step)
             state.decrement = 0.0
             for a in range(p):
                 state.decrement += newton.step[a] * newton.slope[1, a]
@@ -93,8 +105,8 @@ def advance_newton(state, loglik, trial, best, model, facts, pivots, features, n
             _certify(state, best, model, facts, pivots, newton, work, settings)
             return
     while True:
-        if cholesky(newton.matrix[1], p, state.damping, newton.root) == p:
-            solve(newton.root, p, newton.slope[1], newton.step)
+        if factorised(newton.matrix[1], p, state.damping, newton.root) == p:
+            solved(newton.root, p, newton.slope[1], newton.step)
             there, share = moved(best, newton.step, newton.scale[1], model, facts, features, pivots, work, trial)
             if there:
                 state.share = share
@@ -111,7 +123,7 @@ def _certify(state, best, model, facts, pivots, newton, work, settings):
     p = newton.step.size
     state.phase = DONE
     state.condition, state.excess = condition(best, facts, work)
-    if cholesky(newton.matrix[1], p, -FLAT, newton.root) < p:
+    if factorised(newton.matrix[1], p, -FLAT, newton.root) < p:
         state.min_eig = 0.0
         state.status = NOT_CERTIFIED if state.decrement < math.inf and state.decrement <= settings.tol else NO_CONVERGENCE
         if state.decrement == math.inf:
@@ -119,7 +131,7 @@ def _certify(state, best, model, facts, pivots, newton, work, settings):
         if narrow(best, model, facts, pivots):
             state.status = COLLAPSED
         return
-    cholesky(newton.matrix[1], p, 0.0, newton.root)
+    factorised(newton.matrix[1], p, 0.0, newton.root)
     state.min_eig = least_eigenvalue(newton.root, p, newton.step, newton.slope[0])
     state.status = OK if state.decrement <= settings.tol else NO_CONVERGENCE
     if state.status != OK and narrow(best, model, facts, pivots):
@@ -130,50 +142,79 @@ def _certify(state, best, model, facts, pivots, newton, work, settings):
 # Of a run without Newton's method (settings.newton == 0) `loglik` is that before the last step.
 
 
-def climb_cpu(rows, owner, model, settings, points, state):
+@_function
+def copy_state(source, target):
+    """Copy what a climb knows of itself."""
+    target.loglik, target.decrement, target.min_eig = source.loglik, source.decrement, source.min_eig
+    target.condition, target.excess, target.damping = source.condition, source.excess, source.damping
+    target.share, target.enough = source.share, source.enough
+    target.phase, target.status, target.passes, target.left = source.phase, source.status, source.passes, source.left
+    target.tries, target.closing, target.steps, target.newton = source.tries, source.closing, source.steps, source.newton
+
+
+@_item
+def climb_one(item, rows, owner, model, settings, points, now, memory, team):
+    """The climb of one problem, whose state `now` every thread has."""
+    set_, K = owner[item], points.means.shape[1]
+    x, w = rows_of(rows, set_)
+    facts, pivots, here = facts_of(rows, set_), rows.pivots[set_], point_of(points, item)
+    lanes, sums, features = lanes_of(memory, team), sums_of(memory, team), features_of(memory, team)
+    p = counts(K, model, rows.columns)[2] if settings.newton > 0 else 0
+    newton, work = newton_of(memory, team, p), memory.work[team]
+    trial, best = spare_point(memory, team, 0), spare_point(memory, team, 1)
+    copy_point(here, trial)
+    if settings.newton > 0:
+        places(K, model, rows.columns, features.place)
+    if now.phase != DONE and not factor(trial, model, facts, pivots, work):
+        now.status, now.phase = COLLAPSED, DONE
+    while now.phase != DONE:
+        if now.phase == EM:
+            loglik = em_sums(x, w, 0, w.size, trial, model.shape, lanes, sums)
+            advance_em(now, loglik, sums, trial, model, facts, pivots, work)
+        else:
+            loglik = information_sums(x, w, trial, model, facts, lanes, features, newton, sums, work)
+            advance_newton(now, loglik, trial, best, model, facts, pivots, features, newton, work, settings)
+    copy_point(best if settings.newton > 0 and now.loglik > -math.inf else trial, here)
+
+
+def climb_cpu(rows, owner, model, settings, points, state, memory):
     """Climb from points (M, ...), which are written, on data sets `owner` (M,)."""
     K, filled = points.means.shape[1], points.means.shape[2]
-    d = rows.columns
-    lanes, sums = new_lanes(max(K, 1), filled), new_moments(K, filled)
-    p = parameters(K, model, d)
-    size = p if settings.newton > 0 else 0
-    features, newton = new_features(K, model, d), new_newton(size)
-    trial, best, work = new_point(K, filled), new_point(K, filled), np.zeros((5, filled, filled))
+    _own, q, p = counts(K, model, rows.columns)
+    memory = new_memory(1, K, filled, q, p, 0) if settings.newton > 0 else new_memory(1, K, filled, 0, 0, 0)
     for item in range(owner.size):
-        now, set_ = state[item], owner[item]
-        a, b = rows.off[set_], rows.off[set_ + 1]
-        x, w = rows.x[a * filled : b * filled], rows.w[a:b]
-        facts, pivots = facts_of(rows, set_), rows.pivots[set_]
-        here = Point(
-            points.log_weights[item], points.means[item], points.covariances[item], points.factors[item], points.heights[item]
-        )
-        copy_point(here, trial)
-        if now.phase != DONE and not factor(trial, model, facts, pivots, work[0]):
-            now.status, now.phase = COLLAPSED, DONE
-        while now.phase != DONE:
-            if now.phase == EM:
-                loglik = em_sums(x, w, 0, w.size, trial, model.shape, lanes, sums)
-                advance_em(now, loglik, sums, trial, best, model, facts, pivots, work[0])
-            else:
-                loglik = information_sums(x, w, trial, model, facts, lanes, features, newton, sums, work)
-                advance_newton(now, loglik, trial, best, model, facts, pivots, features, newton, work, settings)
-        copy_point(best if settings.newton > 0 and now.loglik > -math.inf else trial, here)
+        climb_one(item, rows, owner, model, settings, points, state[item], memory, 0)
+
+
+def climb_cuda(rows, owner, model, settings, points, state, memory):
+    teams, team = min(cuda.gridDim.x, memory.work.shape[0]), cuda.blockIdx.x
+    if team < teams:
+        now = cuda.local.array(1, STATE)
+        for item in range(team, owner.size, teams):
+            copy_state(state[item], now[0])
+            _climb(item, rows, owner, model, settings, points, now[0], memory, team)
+            if cuda.threadIdx.x == 0:
+                copy_state(now[0], state[item])
+            cuda.syncthreads()
 
 
 def split_climb(args, parts):
     """The arguments for about `parts` shares of the problems."""
-    rows, owner, model, settings, points, state = args
+    rows, owner, model, settings, points, state, memory = args
     return [
-        (rows, owner[a:b], model, settings, type(points)(*(v[a:b] for v in points)), state[a:b])
+        (rows, owner[a:b], model, settings, type(points)(*(v[a:b] for v in points)), state[a:b], memory)
         for a, b in ranges(owner.size, parts)
     ]
 
 
 _i = numba.types.int64
-CLIMB = HostLoop(
+CLIMB = Kernel(
     "mixture.multivariate.climb",
     climb_cpu,
-    [(batch_type(T), _i[::1], model_type, settings_type, point_type, STATE_TYPE[::1]) for T in (numba.types.float64,)],
+    climb_cuda,
+    lambda T: [(batch_type(T), _i[::1], model_type, settings_type, point_type, STATE_TYPE[::1], memory_type)],
+    dtypes=("float64",),
     fastmath=FAST,
     split=split_climb,
+    cuda_only={"_climb": in_blocks(climb_one)},
 )

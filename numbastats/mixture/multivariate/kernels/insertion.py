@@ -13,21 +13,24 @@ import numba
 import numpy as np
 
 from numbastats._core.climb import copy, copy_matrix
-from numbastats._core.kernel import HostLoop, array_function
+from numbastats._core.cuda_backend import cuda
+from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, inverse_lower
+from numbastats.mixture.multivariate.kernels.blocks import each, every, first_least, in_blocks, meet, total
+from numbastats.mixture.multivariate.kernels.memory import lanes_of, memory_type, new_memory, spare_point
 from numbastats.mixture.multivariate.kernels.passes import (
     FAST,
     FULL,
     LANES,
     SPHERICAL,
-    Point,
     centred,
+    cleared,
     distances,
     log_terms,
     moments,
-    new_lanes,
-    new_point,
+    point_of,
     responsible,
+    rows_of,
 )
 from numbastats.mixture.multivariate.kernels.records import batch_type, model_type, point_type, ranges
 from numbastats.mixture.multivariate.kernels.starts import key_type, scatter, value_at
@@ -40,23 +43,28 @@ CANDIDATES, SIZES, KEPT = 20, 3, 8
 
 _function = array_function(fastmath=("contract",), host=False)
 _passing = array_function(fastmath=FAST, host=False)
+_item = array_function(fastmath=("contract",), host=False, allocates=True)
+_insertion = None  # bound to the loop on a GPU
 
 
 @_passing
 def _within(distance, w, n, limit):
     """The weight of the rows within a distance."""
     s = 0.0
-    for j in range(n):
+    for j in each(n):
         s += w[j] if distance[j] <= limit else 0.0
-    return s
+    return total(s)
 
 
 @_passing
 def _radius(distance, w, n, wanted):
     """About the squared distance within which there is so much weight."""
-    low, high = 0.0, 0.0
-    for j in range(n):
-        high = max(high, distance[j] if w[j] > 0.0 else 0.0)
+    farthest, low, high = -1, 0.0, 0.0
+    for j in each(n):
+        if w[j] > 0.0 and distance[j] > high:
+            farthest, high = j, distance[j]
+    farthest = first_least(-high, farthest)
+    high = distance[farthest] if farthest >= 0 else 0.0
     for _ in range(24):
         middle = 0.5 * (low + high)
         if _within(distance, w, n, middle) >= wanted:
@@ -75,139 +83,157 @@ def _all_distances(x, n, at, U, shape, lanes, out):
         part, into = x[a * d : (a + c) * d], out[a : a + c]
         centred(c, part, at, lanes.y)
         distances(c, lanes.y, U, shape, lanes.four, into)
+    meet()
 
 
 @_passing
 def _gain(logf, quad, w, n, height, share):
     """The gain of the log-likelihood by a component with a share of the weight."""
-    total, rest, log_share = 0.0, 1.0 - share, math.log(share)
-    for j in range(n):
+    gain, rest, log_share = 0.0, 1.0 - share, math.log(share)
+    for j in each(n):
         in_step()
         u = log_share + height - 0.5 * quad[j] - logf[j]
         u = u if u < 600.0 else 600.0
-        total += w[j] * log(rest + exp(u))
-    return total
+        gain += w[j] * log(rest + exp(u))
+    return total(gain)
 
 
 @_passing
 def _neighbours(x, w, n, columns, at, mean, limit, distance, lanes, first, cov):
     """Weight, mean (into `first`) and scatter about the mean of the rows within a distance; `mean` is near."""
     d = lanes.y.shape[0]
-    first[:] = 0.0
-    cov[:] = 0.0
+    meet()
+    for i in each(d):
+        first[i] = 0.0
+    cleared(cov)
     mass = 0.0
     for a in range(0, n, LANES):
         c = min(LANES, n - a)
-        part, r, count = x[a * d : (a + c) * d], lanes.top, 0
-        for j in range(c):
+        part, r, none = x[a * d : (a + c) * d], lanes.top, True
+        for j in each(c):
             r[j] = w[a + j] if distance[a + j] <= limit else 0.0
             mass += r[j]
-            count += 1 if r[j] > 0.0 else 0
-        if count > 0:
+            none = none and not r[j] > 0.0
+        if not every(none):
             centred(c, part, mean, lanes.y)
             moments(c, r, lanes.y, FULL, lanes.four, first, cov)
-    for i in range(columns):
+    mass = total(mass)
+    for i in each(columns):
         for j in range(i + 1):
             cov[i, j] = cov[i, j] / mass - first[i] * first[j] / mass / mass
-    for i in range(columns):
+    meet()
+    for i in each(columns):
         first[i] = mean[i] + first[i] / mass
+    meet()
     return mass
 
 
 @_function
 def _height(cov, model, columns, U, L):
     """Restrict a covariance to the model and write its factor U; returns log det U, NaN where it is singular."""
-    if model.shape == SPHERICAL:
-        v = 0.0
+    definite = True
+    meet()
+    for _one in each(1):
+        if model.shape == SPHERICAL:
+            v = 0.0
+            for i in range(columns):
+                v += cov[i, i] / columns
+            for i in range(columns):
+                cov[i, i] = v
         for i in range(columns):
-            v += cov[i, i] / columns
-        for i in range(columns):
-            cov[i, i] = v
-    for i in range(columns):
-        for j in range(i):
-            cov[i, j] = cov[i, j] if model.shape == FULL else 0.0
-            cov[j, i] = cov[i, j]
-    if cholesky(cov, columns, 0.0, L) < columns:
+            for j in range(i):
+                cov[i, j] = cov[i, j] if model.shape == FULL else 0.0
+                cov[j, i] = cov[i, j]
+        definite = cholesky(cov, columns, 0.0, L) == columns
+        if definite:
+            inverse_lower(L, columns, U)
+    if not every(definite):
         return math.nan
-    inverse_lower(L, columns, U)
     s = 0.0
     for i in range(columns):
         s += math.log(U[i, i])
     return s
 
 
-def insertion_cpu(rows, ids, owner, slot, model, given, key, points, gains):
-    """Replace the component slot[m] of each given mixture; it has KEPT points with the log-likelihoods `gains`."""
+@_item
+def _without(given, item, out, rest):
+    """A mixture without one of its components, whose height is -inf."""
+    K = rest.means.shape[0]
+    copy_point(point_of(given, item), rest)
+    left = 0.0
+    for k in range(K):
+        left += math.exp(rest.log_weights[k]) if k != out else 0.0
+    meet()
+    for k in each(K):
+        rest.log_weights[k] -= math.log(left)
+        rest.heights[k] = rest.heights[k] - math.log(left) if k != out else -math.inf
+    meet()
+
+
+@_function
+def _log_densities(x, w, rest, shape, lanes, logf):
+    """Write the rows' log densities; returns the log-likelihood."""
+    n, d, base = w.size, rest.means.shape[1], 0.0
+    for q in range(0, n, LANES):
+        c = min(LANES, n - q)
+        log_terms(c, x[q * d : (q + c) * d], rest, shape, lanes)
+        responsible(c, w[q : q + c], lanes)
+        for j in each(c):
+            logf[q + j] = lanes.top[j] - log(lanes.sum[j])
+            base += w[q + j] * logf[q + j]
+    return total(base)
+
+
+@_item
+def insertion_one(item, rows, ids, owner, slot, model, given, key, points, gains, memory, team):
+    """Candidates of one mixture."""
     K, d, columns = given.means.shape[1], given.means.shape[2], rows.columns
-    most = 0
-    for s in range(rows.off.size - 1):
-        most = max(most, rows.off[s + 1] - rows.off[s])
-    logf, distance, quad = np.zeros(most), np.zeros(most), np.zeros(most)
-    lanes, rest = new_lanes(K, d), new_point(K, d)
-    mean, whole, L, U = np.zeros(d), np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
-    own, first, cov = np.zeros((d, d)), np.zeros(d), np.zeros((d, d))
-    at, last = np.zeros(d), -1
-    for item in range(owner.size):
-        s, out = owner[item], slot[item]
-        a, b = rows.off[s], rows.off[s + 1]
-        x, w = rows.x[a * d : b * d], rows.w[a:b]
-        n, mass = w.size, rows.mass[s]
-        m = n
-        while m > 1 and not w[m - 1] > 0.0:
-            m -= 1
-        for q in range(KEPT):
-            gains[item * KEPT + q] = -math.inf
-        if s != last:
-            scatter(x, w, d, columns, mean, whole)
-            last = s
-        if cholesky(whole, columns, 0.0, L) < columns:
-            continue
-        inverse_lower(L, columns, U)
-        here = Point(
-            given.log_weights[item], given.means[item], given.covariances[item], given.factors[item], given.heights[item]
-        )
-        copy_point(here, rest)
-        left = 0.0
-        for k in range(K):
-            left += math.exp(rest.log_weights[k]) if k != out else 0.0
-        for k in range(K):
-            rest.log_weights[k] -= math.log(left)
-            rest.heights[k] -= math.log(left)
-        rest.heights[out] = -math.inf
-        base = 0.0
-        for q in range(0, n, LANES):
-            c = min(LANES, n - q)
-            log_terms(c, x[q * d : (q + c) * d], rest, model.shape, lanes)
-            responsible(c, w[q : q + c], lanes)
-            for j in range(c):
-                logf[q + j] = lanes.top[j] - log(lanes.sum[j])
-                base += w[q + j] * logf[q + j]
-        other = 1 if out == 0 else 0
-        for draw in range(CANDIDATES):
-            word = philox4x32(np.uint32(draw), np.uint32(ids[s]), np.uint32(out), key.stream, key.k0, key.k1)[0]
-            u = 1.0 - (draw + np.float64(word) * 2.3283064365386963e-10) / CANDIDATES
-            row = min(int((1.0 - (u if draw % 2 == 0 else u * u * u)) * m), m - 1)  # at all distances, half of them far out
-            for i in range(columns):
-                at[i] = value_at(x, n, d, row, i)
-            _all_distances(x, n, at, U, FULL, lanes, distance)
-            for size in range(SIZES):
-                wanted = max(mass / (2.0 * K), columns + 2.0)
-                wanted = wanted * ((columns + 2.0) / wanted) ** (size / (SIZES - 1.0))
-                limit = _radius(distance, w, n, wanted)
-                weight = _neighbours(x, w, n, columns, at, at, limit, distance, lanes, first, cov)
-                if not (weight < mass):
-                    continue
-                if model.pooled > 0:
-                    copy_matrix(rest.covariances[other], cov)
-                else:
-                    for i in range(columns):
-                        for j in range(i + 1):
-                            cov[i, j] += 1e-3 * whole[i, j]
-                height = _height(cov, model, columns, own, L)
-                _all_distances(x, n, first, own, model.shape, lanes, quad)
-                share = weight / mass
-                gain = base + _gain(logf, quad, w, n, height, share)
-                _noted(item * KEPT, gain, share, first, cov, rest, out, model, points, gains)
+    s, out = owner[item], slot[item]
+    x, w = rows_of(rows, s)
+    n, mass = w.size, rows.mass[s]
+    logf, distance, quad = memory.rows[team, 0, :n], memory.rows[team, 1, :n], memory.rows[team, 2, :n]
+    lanes, rest, work, vectors = lanes_of(memory, team), spare_point(memory, team, 0), memory.work[team, 0], memory.vectors[team]
+    whole, L, U, own, cov = work[0], work[1], work[2], work[3], work[4]
+    mean, first, at = vectors[0, :d], vectors[1, :d], vectors[2, :d]
+    m = n
+    while m > 1 and not w[m - 1] > 0.0:
+        m -= 1
+    for q in each(KEPT):
+        gains[item * KEPT + q] = -math.inf
+    scatter(x, w, d, columns, mean, whole)
+    definite = True
+    for _one in each(1):
+        definite = cholesky(whole, columns, 0.0, L) == columns
+        if definite:
+            inverse_lower(L, columns, U)
+    if not every(definite):
+        return
+    _without(given, item, out, rest)
+    base, other = _log_densities(x, w, rest, model.shape, lanes, logf), 1 if out == 0 else 0
+    for draw in range(CANDIDATES):
+        word = philox4x32(np.uint32(draw), np.uint32(ids[s]), np.uint32(out), key.stream, key.k0, key.k1)[0]
+        u = 1.0 - (draw + np.float64(word) * 2.3283064365386963e-10) / CANDIDATES
+        row = min(int((1.0 - (u if draw % 2 == 0 else u * u * u)) * m), m - 1)  # at all distances, half of them far out
+        meet()
+        for i in each(columns):
+            at[i] = value_at(x, n, d, row, i)
+        meet()
+        _all_distances(x, n, at, U, FULL, lanes, distance)
+        for size in range(SIZES):
+            wanted = max(mass / (2.0 * K), columns + 2.0)
+            wanted = wanted * ((columns + 2.0) / wanted) ** (size / (SIZES - 1.0))
+            limit = _radius(distance, w, n, wanted)
+            weight = _neighbours(x, w, n, columns, at, at, limit, distance, lanes, first, cov)
+            if not (weight < mass):
+                continue
+            for i in each(columns):
+                for j in range(i + 1):
+                    cov[i, j] = rest.covariances[other, i, j] if model.pooled > 0 else cov[i, j] + 1e-3 * whole[i, j]
+            height = _height(cov, model, columns, own, L)
+            _all_distances(x, n, first, own, model.shape, lanes, quad)
+            share = weight / mass
+            gain = base + _gain(logf, quad, w, n, height, share)
+            _noted(item * KEPT, gain, share, first, cov, rest, out, model, points, gains)
 
 
 @_function
@@ -216,21 +242,40 @@ def _noted(lo, gain, share, mean, cov, rest, out, model, points, gains):
     worst = lo
     for q in range(lo, lo + KEPT):
         worst = q if gains[q] < gains[worst] else worst
-    if not gain > gains[worst]:
+    better = gain > gains[worst]
+    meet()
+    if not better:
         return
     K = rest.means.shape[0]
-    gains[worst] = gain
-    for k in range(K):
-        points.log_weights[worst, k] = math.log(share) if k == out else rest.log_weights[k] + math.log(1.0 - share)
+    for _one in each(1):
+        gains[worst] = gain
+    for k in each(K):
+        log_weight = math.log(share) if k == out else rest.log_weights[k] + math.log(1.0 - share)
+        points.log_weights[worst, k] = log_weight if model.free_weights > 0 else -math.log(K)
         copy(mean if k == out else rest.means[k], points.means[worst, k])
         copy_matrix(cov if k == out else rest.covariances[k], points.covariances[worst, k])
-    if model.free_weights == 0:
-        for k in range(K):
-            points.log_weights[worst, k] = -math.log(K)
+    meet()
+
+
+def insertion_cpu(rows, ids, owner, slot, model, given, key, points, gains, memory):
+    """Replace the component slot[m] of each given mixture; it has KEPT points with the log-likelihoods `gains`."""
+    most = 0
+    for s in range(rows.off.size - 1):
+        most = max(most, rows.off[s + 1] - rows.off[s])
+    memory = new_memory(1, given.means.shape[1], given.means.shape[2], 0, 0, most)
+    for item in range(owner.size):
+        insertion_one(item, rows, ids, owner, slot, model, given, key, points, gains, memory, 0)
+
+
+def insertion_cuda(rows, ids, owner, slot, model, given, key, points, gains, memory):
+    teams, team = min(cuda.gridDim.x, memory.work.shape[0]), cuda.blockIdx.x
+    for item in range(team if team < teams else owner.size, owner.size, teams):
+        _insertion(item, rows, ids, owner, slot, model, given, key, points, gains, memory, team)
+        cuda.syncthreads()
 
 
 def _split_insertion(args, parts):
-    rows, ids, owner, slot, model, given, key, points, gains = args
+    rows, ids, owner, slot, model, given, key, points, gains, memory = args
     return [
         (
             rows,
@@ -242,15 +287,19 @@ def _split_insertion(args, parts):
             key,
             type(points)(*(v[a * KEPT : b * KEPT] for v in points)),
             gains[a * KEPT : b * KEPT],
+            memory,
         )
         for a, b in ranges(owner.size, parts)
     ]
 
 
 _f, _i = numba.types.float64, numba.types.int64
-INSERTION = HostLoop(
+INSERTION = Kernel(
     "mixture.multivariate.insertion",
     insertion_cpu,
-    [(batch_type(_f), _i[::1], _i[::1], _i[::1], model_type, point_type, key_type, point_type, _f[::1])],
+    insertion_cuda,
+    lambda T: [(batch_type(_f), _i[::1], _i[::1], _i[::1], model_type, point_type, key_type, point_type, _f[::1], memory_type)],
+    dtypes=("float64",),
     split=_split_insertion,
+    cuda_only={"_insertion": in_blocks(insertion_one)},
 )

@@ -18,11 +18,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from numbastats._core.climb import copy
 from numbastats._core.kernel import array_function
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, congruent
+from numbastats.mixture.multivariate.kernels.blocks import each, meet, solved, total
 from numbastats.mixture.multivariate.kernels.passes import (
     DIAGONAL,
     FAST,
@@ -30,15 +29,16 @@ from numbastats.mixture.multivariate.kernels.passes import (
     LANES,
     add_moments,
     centred,
+    cleared,
     log_terms,
     moments,
+    no_moments,
     responsible,
 )
 from numbastats.mixture.multivariate.kernels.steps import copy_point, factor
 
 _function = array_function(fastmath=("contract",), host=False)
 _passing = array_function(fastmath=FAST, host=False)
-_making = array_function(fastmath=FAST, host=False, allocates=True)
 SURE = 1e-13  # what a row that belongs to one component may give to all others
 LONGEST = 1.0  # step of a logarithm of a weight, of Omega; of delta thrice as long
 
@@ -70,60 +70,27 @@ class Newton(NamedTuple):
 
 
 @_function
-def covariance_features(shape, d):
-    """How many features of z a covariance's score has."""
-    return d * (d + 1) // 2 if shape == FULL else d if shape == DIAGONAL else 1
+def counts(K, model, d):
+    """Coordinates of a covariance, features of a component in fours, and parameters, weights that add up to 1 counted as K."""
+    own = d * (d + 1) // 2 if model.shape == FULL else d if model.shape == DIAGONAL else 1
+    p = (K if model.free_weights > 0 else 0) + K * d + (own if model.pooled > 0 else K * own)
+    return own, (1 + d + own + 3) // 4 * 4, p
 
 
 @_function
-def parameters(K, model, d):
-    """How many coordinates there are, weights that add up to 1 counted as K."""
-    own = covariance_features(model.shape, d)
-    return (K if model.free_weights > 0 else 0) + K * d + (own if model.pooled > 0 else K * own)
-
-
-@_making
-def new_features(K, model, d):
-    """Buffers for d columns."""
-    q = (1 + d + covariance_features(model.shape, d) + 3) // 4 * 4
-    p = (parameters(K, model, d) + 3) // 4 * 4
-    place = np.full((K, q), -1, np.int64)
-    own, at = covariance_features(model.shape, d), 0
-    for k in range(K):
-        if model.free_weights > 0:
-            place[k, 0] = at
-            at += 1
-    for k in range(K):
+def places(K, model, d, place):
+    """Write which parameter each feature of a component belongs to, -1 for those that fill up."""
+    own, free = counts(K, model, d)[0], model.free_weights > 0
+    first = K if free else 0
+    for k in each(K):
+        place[k, :] = -1
+        if free:
+            place[k, 0] = k
         for i in range(d):
-            place[k, 1 + i] = at
-            at += 1
-    for k in range(K):
+            place[k, 1 + i] = first + k * d + i
         for i in range(own):
-            if model.pooled > 0 and k > 0:
-                place[k, 1 + d + i] = place[0, 1 + d + i]
-            else:
-                place[k, 1 + d + i] = at
-                at += 1
-    filled = (d + 3) // 4 * 4
-    return Features(
-        np.zeros((filled, LANES)),
-        np.zeros((q, LANES)),
-        np.zeros((p, LANES)),
-        np.zeros((q, q)),
-        np.zeros(q),
-        np.zeros((p, p)),
-        np.zeros(p),
-        place,
-        np.zeros(filled * LANES),
-        np.zeros((K, LANES)),
-        np.zeros(LANES),
-    )
-
-
-@_making
-def new_newton(p):
-    """Work space for p parameters."""
-    return Newton(np.zeros((2, p)), np.zeros((2, p, p)), np.zeros((2, p)), np.zeros((p, p)), np.zeros(p))
+            place[k, 1 + d + i] = first + K * d + (0 if model.pooled > 0 else k * own) + i
+    meet()
 
 
 @_passing
@@ -131,12 +98,12 @@ def standardised(c, y, U, shape, d, z):
     """z = U y."""
     for i in range(d):
         out = z[i]
-        for j in range(c):
+        for j in each(c):
             out[j] = U[i, i] * y[i, j]
         if shape == FULL:
             for m in range(i):
                 u, a = U[i, m], y[m]
-                for j in range(c):
+                for j in each(c):
                     out[j] += u * a[j]
 
 
@@ -144,11 +111,11 @@ def standardised(c, y, U, shape, d, z):
 def _featured(c, z, shape, d, F):
     """The scores of a component by weight, mean and covariance."""
     one = F[0]
-    for j in range(c):
+    for j in each(c):
         one[j] = 1.0
     for i in range(d):
         a, b = z[i], F[1 + i]
-        for j in range(c):
+        for j in each(c):
             b[j] = a[j]
     if shape == FULL:
         at = 1 + d
@@ -156,25 +123,25 @@ def _featured(c, z, shape, d, F):
             a = z[i]
             for m in range(i):
                 b, out = z[m], F[at]
-                for j in range(c):
+                for j in each(c):
                     out[j] = a[j] * b[j]
                 at += 1
             out = F[at]
-            for j in range(c):
+            for j in each(c):
                 out[j] = 0.5 * a[j] * a[j] - 0.5
             at += 1
     elif shape == DIAGONAL:
         for i in range(d):
             a, out = z[i], F[1 + d + i]
-            for j in range(c):
+            for j in each(c):
                 out[j] = 0.5 * a[j] * a[j] - 0.5
     else:
         out = F[1 + d]
-        for j in range(c):
+        for j in each(c):
             out[j] = -0.5 * d
         for i in range(d):
             a = z[i]
-            for j in range(c):
+            for j in each(c):
                 out[j] += 0.5 * a[j] * a[j]
 
 
@@ -184,7 +151,7 @@ def _into_rows(c, r, F, place, V):
     for a in range(place.size):
         if place[a] >= 0:
             f, v = F[a], V[place[a]]
-            for j in range(c):
+            for j in each(c):
                 v[j] += r[j] * f[j]
 
 
@@ -192,22 +159,26 @@ def _into_rows(c, r, F, place, V):
 def _doubtful(c, x, w, lanes, f):
     """Gather the rows of a tile that do not belong to one component alone; returns how many, filled up to a multiple of eight."""
     at, sure, count = lanes.at, lanes.sum, 0
-    for j in range(c):
+    meet()
+    for j in range(c):  # by all threads alike
         at[count] = j
         count += 1 if sure[j] < 1.0 - SURE and w[j] > 0.0 else 0
     several = (count + 7) // 8 * 8 if count > 0 else 0
-    for j in range(count, several):
+    meet()
+    for j in each(count, several):
         at[j] = 0
+    meet()
     for i in range(lanes.y.shape[0]):
         a, b = x[i * c : (i + 1) * c], f.x[i * several : (i + 1) * several]
-        for j in range(several):
+        for j in each(several):
             b[j] = a[at[j]]
     for k in range(lanes.logs.shape[0]):
         a, b = lanes.logs[k], f.r[k]
-        for j in range(several):
+        for j in each(several):
             b[j] = a[at[j]]
-    for j in range(several):
+    for j in each(several):
         f.w[j] = w[at[j]] if j < count else 0.0
+    meet()
     return several
 
 
@@ -217,15 +188,15 @@ def information_sums(x, w, point, model, facts, lanes, features, newton, sums, w
     K, d = point.means.shape[0], facts.columns
     f, filled = features, point.means.shape[1]
     slope, matrix, scale = newton.slope[0], newton.matrix[0], newton.scale[0]
-    p = slope.size
-    slope[:] = 0.0
-    matrix[:] = 0.0
-    scale[:] = 0.0
-    f.cross[:] = 0.0
-    f.cross_first[:] = 0.0
-    sums.total[:] = 0.0
-    sums.first[:] = 0.0
-    sums.second[:] = 0.0
+    p = newton.step.size
+    meet()
+    for a in each(p):
+        slope[a], scale[a] = 0.0, 0.0
+    for a in each(f.cross_first.size):
+        f.cross_first[a] = 0.0
+    cleared(matrix)
+    cleared(f.cross)
+    no_moments(sums)
     loglik = 0.0
     for lo in range(0, w.size, LANES):
         c = min(LANES, w.size - lo)
@@ -238,91 +209,130 @@ def information_sums(x, w, point, model, facts, lanes, features, newton, sums, w
         if c == 0:
             continue
         V, F = f.of_row, f.of_component
-        V[:] = 0.0
+        for a in range(V.shape[0]):
+            v = V[a]
+            for j in each(c):
+                v[j] = 0.0
         for k in range(K):
             r, place = f.r[k], f.place[k]
             centred(c, f.x, point.means[k], lanes.y)
             standardised(c, lanes.y, point.factors[k], model.shape, d, f.z)
             _featured(c, f.z, model.shape, d, F)
             _into_rows(c, r, F, place, V)
-            for j in range(c):
+            for j in each(c):
                 r[j] *= f.w[j]
-            f.own[:] = 0.0
-            f.own_first[:] = 0.0
+            cleared(f.own)
+            for a in each(f.own_first.size):
+                f.own_first[a] = 0.0
             moments(c, r, F, FULL, lanes.four, f.own_first, f.own)
-            for a in range(place.size):
+            for a in each(place.size):
                 if place[a] >= 0:
                     row = matrix[place[a]]
                     for b in range(a + 1):
                         if place[b] >= 0:
                             row[place[b]] -= f.own[a, b]
         moments(c, f.w, V, FULL, lanes.four, f.cross_first, f.cross)
-    for a in range(p):  # places rise with features, so that all is in the lower triangle
+    meet()
+    for a in each(p):  # places rise with features, so that all is in the lower triangle
         for b in range(a + 1):
             matrix[a, b] += f.cross[a, b]
     _slopes(point, model, facts, sums, features, slope, work)
     _in_units(point, model, facts, sums, features, newton, p)
-    return loglik
+    return total(loglik)
+
+
+@_function
+def _pair_of(f):
+    """Row and column of an element of a lower triangle, counted row by row."""
+    i = int((math.sqrt(8.0 * f + 1.0) - 1.0) * 0.5)
+    return i, f - i * (i + 1) // 2
+
+
+@_function
+def _slope_of(f, k, shape, d, second, U, own, n):
+    """What the moments of a component give to the derivative by one of its covariance's coordinates."""
+    if shape == FULL:
+        i, m = _pair_of(f)
+        return 0.5 * (second[i, i] - n) if i == m else second[i, m]
+    if shape == DIAGONAL:
+        return 0.5 * (U[f, f] * U[f, f] * own[f, f] - n)
+    s = 0.0
+    for i in range(d):
+        s += 0.5 * (U[i, i] * U[i, i] * own[i, i] - n)
+    return s
 
 
 @_function
 def _slopes(point, model, facts, sums, features, slope, work):
     """The gradient before the complete data's share of it, from the moments of all rows."""
-    d, place, shape, second = facts.columns, features.place, model.shape, work[0]
-    for k in range(point.means.shape[0]):
-        U, n = point.factors[k], sums.total[k]
+    K, d, place, shape = point.means.shape[0], facts.columns, features.place, model.shape
+    for k in each(K):
+        U = point.factors[k]
         if model.free_weights > 0:
-            slope[place[k, 0]] = n
+            slope[place[k, 0]] = sums.total[k]
         for i in range(d):
             s = 0.0
             for m in range(i + 1 if shape == FULL else 0):
                 s += U[i, m] * sums.first[k, m]
             slope[place[k, 1 + i]] = s if shape == FULL else U[i, i] * sums.first[k, i]
         if shape == FULL:
-            congruent(U, sums.second[k], d, work[1], second)
-        at = 1 + d
-        for i in range(d):
-            if shape == FULL:
-                for m in range(i):
-                    slope[place[k, at]] += second[i, m]
-                    at += 1
-            own = second[i, i] if shape == FULL else U[i, i] * U[i, i] * sums.second[k, i, i]
-            slope[place[k, at]] += 0.5 * (own - n)
-            at += 1 if shape <= DIAGONAL else 0
+            congruent(U, sums.second[k], d, work[k, 1], work[k, 0])
+    meet()
+    own = counts(K, model, d)[0]
+    for q in each(own if model.pooled > 0 else K * own):
+        k, f, s = q // own, q % own, 0.0
+        for m in range(k, K if model.pooled > 0 else k + 1):
+            s += _slope_of(f, m, shape, d, work[m, 0], point.factors[m], sums.second[m], sums.total[m])
+        slope[place[k, 1 + d + f]] = s
+    meet()
+
+
+@_function
+def _unit_of(f, shape, d):
+    """The complete data's information about a coordinate of a covariance, for each observation."""
+    if shape == FULL:
+        i, m = _pair_of(f)
+        return 0.5 if i == m else 1.0
+    return 0.5 if shape == DIAGONAL else 0.5 * d
 
 
 @_function
 def _in_units(point, model, facts, sums, features, newton, p):
     """Gradient and information in units of the complete data's."""
-    K, d = point.means.shape[0], facts.columns
+    K, d, shape = point.means.shape[0], facts.columns, model.shape
     slope, matrix, scale, place = newton.slope[0], newton.matrix[0], newton.scale[0], features.place
-    for k in range(K):
-        n = sums.total[k]
+    for k in each(K):
         if model.free_weights > 0:
             expected = facts.mass * math.exp(point.log_weights[k])
             slope[place[k, 0]] -= expected
             scale[place[k, 0]] = expected
         for i in range(d):
-            scale[place[k, 1 + i]] = n
-        at = 1 + d
-        if model.shape == FULL:
-            for i in range(d):
-                for _m in range(i):
-                    scale[place[k, at]] += n
-                    at += 1
-                scale[place[k, at]] += 0.5 * n
-                at += 1
-        elif model.shape == DIAGONAL:
-            for i in range(d):
-                scale[place[k, at + i]] += 0.5 * n
-        else:
-            scale[place[k, at]] += 0.5 * n * d
-    for a in range(p):
+            scale[place[k, 1 + i]] = sums.total[k]
+    own = counts(K, model, d)[0]
+    for q in each(own if model.pooled > 0 else K * own):
+        k, f, s = q // own, q % own, 0.0
+        for m in range(k, K if model.pooled > 0 else k + 1):
+            s += _unit_of(f, shape, d) * sums.total[m]
+        scale[place[k, 1 + d + f]] = s
+    meet()
+    for a in each(p):
         scale[a] = math.sqrt(scale[a])
         slope[a] = slope[a] / scale[a]
+    meet()
+    for a in each(p):
         for b in range(a + 1):
             matrix[a, b] = matrix[a, b] / scale[a] / scale[b]
         matrix[a, a] += 1.0
+    meet()
+
+
+@_function
+def _moved_weight(source, step, scale, model, place, share, k):
+    """The logarithm of a weight after a step, before all are made to add up to 1."""
+    if model.free_weights == 0:
+        return source.log_weights[k]
+    a = place[k, 0]
+    return source.log_weights[k] + share * step[a] / scale[a]
 
 
 @_function
@@ -351,60 +361,62 @@ def moved(source, step, scale, model, facts, features, pivots, work, target):
             size *= 2.0
         size = math.sqrt(size)
         share = min(share, LONGEST / size) if size > LONGEST else share
-    L, omega, second, out = work[0], work[1], work[2], work[3]
-    top = -math.inf
     copy_point(source, target)
+    top, whole = -math.inf, 0.0
     for k in range(K):
-        if model.free_weights > 0:
-            a = place[k, 0]
-            target.log_weights[k] = source.log_weights[k] + share * step[a] / scale[a]
-        top = max(top, target.log_weights[k])
-    total = 0.0
+        top = max(top, _moved_weight(source, step, scale, model, place, share, k))
     for k in range(K):
-        total += math.exp(target.log_weights[k] - top)
-    for k in range(K):
-        target.log_weights[k] -= top + math.log(total)
-        if model.shape == FULL:
-            cholesky(source.covariances[k], d, 0.0, L)
-        else:
-            for i in range(d):
-                for j in range(i):
-                    L[i, j] = 0.0
-                L[i, i] = math.sqrt(source.covariances[k, i, i])
-        at = 1 + d
+        whole += math.exp(_moved_weight(source, step, scale, model, place, share, k) - top)
+    for k in each(K):
+        target.log_weights[k] = _moved_weight(source, step, scale, model, place, share, k) - (top + math.log(whole))
+        _move_component(k, source, step, scale, model, d, place[k], share, work[k], target)
+    return factor(target, model, facts, pivots, work), share
+
+
+@_function
+def _move_component(k, source, step, scale, model, d, place, share, work, target):
+    """Mean and covariance of a component after a step."""
+    L, omega, second, out = work[0], work[1], work[2], work[3]
+    if model.shape == FULL:
+        cholesky(source.covariances[k], d, 0.0, L)
+    else:
         for i in range(d):
-            s = 0.0
-            for j in range(i + 1):
-                s += L[i, j] * step[place[k, 1 + j]] / scale[place[k, 1 + j]]
-            target.means[k, i] += share * s
             for j in range(i):
-                omega[i, j] = 0.0
-                if model.shape == FULL:
-                    omega[i, j] = share * step[place[k, at]] / scale[place[k, at]]
-                    at += 1
-                omega[j, i] = omega[i, j]
-            omega[i, i] = share * step[place[k, at]] / scale[place[k, at]]
-            at += 1 if model.shape <= DIAGONAL else 0
-        if model.shape == FULL:
-            _exponential(omega, second, d)
-            for i in range(d):  # L exp(Omega) L'
-                for j in range(d):
-                    s = 0.0
-                    for m in range(i + 1):
-                        s += L[i, m] * second[m, j]
-                    out[i, j] = s
-            for i in range(d):
-                for j in range(i + 1):
-                    s = 0.0
-                    for m in range(j + 1):
-                        s += out[i, m] * L[j, m]
-                    target.covariances[k, i, j] = s
-                    target.covariances[k, j, i] = s
-        else:
-            for i in range(d):
-                v = omega[i, i]
-                target.covariances[k, i, i] = L[i, i] * L[i, i] * (1.0 + v + 0.5 * v * v)
-    return factor(target, model, facts, pivots, L), share
+                L[i, j] = 0.0
+            L[i, i] = math.sqrt(source.covariances[k, i, i])
+    at = 1 + d
+    for i in range(d):
+        s = 0.0
+        for j in range(i + 1):
+            s += L[i, j] * step[place[1 + j]] / scale[place[1 + j]]
+        target.means[k, i] += share * s
+        for j in range(i):
+            omega[i, j] = 0.0
+            if model.shape == FULL:
+                omega[i, j] = share * step[place[at]] / scale[place[at]]
+                at += 1
+            omega[j, i] = omega[i, j]
+        omega[i, i] = share * step[place[at]] / scale[place[at]]
+        at += 1 if model.shape <= DIAGONAL else 0
+    if model.shape != FULL:
+        for i in range(d):
+            v = omega[i, i]
+            target.covariances[k, i, i] = L[i, i] * L[i, i] * (1.0 + v + 0.5 * v * v)
+        return
+    _exponential(omega, second, d)
+    for i in range(d):  # L exp(Omega) L'
+        for j in range(d):
+            s = 0.0
+            for m in range(i + 1):
+                s += L[i, m] * second[m, j]
+            out[i, j] = s
+    for i in range(d):
+        for j in range(i + 1):
+            s = 0.0
+            for m in range(j + 1):
+                s += out[i, m] * L[j, m]
+            target.covariances[k, i, j] = s
+            target.covariances[k, j, i] = s
 
 
 @_function
@@ -421,7 +433,36 @@ def _exponential(omega, out, d):
 @_function
 def keep(newton):
     """The gradient and information of the trial point become those of the best point."""
-    copy(newton.slope[0], newton.slope[1])
-    copy(newton.scale[0], newton.scale[1])
-    for i in range(newton.matrix.shape[1]):
-        copy(newton.matrix[0, i], newton.matrix[1, i])
+    meet()
+    for a in each(newton.step.size):
+        newton.slope[1, a], newton.scale[1, a] = newton.slope[0, a], newton.scale[0, a]
+        copy(newton.matrix[0, a], newton.matrix[1, a])
+    meet()
+
+
+@_function
+def least_eigenvalue(L, n, v, w):
+    """The least eigenvalue of L L', by inverse iteration; v and w are work space."""
+    meet()
+    for i in each(n):
+        v[i] = 1.0 + 0.37 * ((i * 7919) % 101) / 101.0
+    value = 0.0
+    for _ in range(60):
+        meet()
+        squares = 0.0
+        for i in each(n):
+            squares += v[i] * v[i]
+        norm = math.sqrt(total(squares))
+        for i in each(n):
+            v[i] /= norm
+        solved(L, n, v, w)
+        product = 0.0
+        for i in each(n):
+            product += v[i] * w[i]
+        new = 1.0 / total(product)
+        for i in each(n):
+            v[i] = w[i]
+        if abs(new - value) <= 1e-9 * new:
+            return new
+        value = new
+    return value

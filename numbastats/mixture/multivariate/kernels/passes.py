@@ -9,11 +9,12 @@ Moments are about the old means: sums of r (x - m) and r (x - m)(x - m)', in whi
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-import numpy as np
-
+from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import array_function
+from numbastats.mixture.multivariate.kernels.blocks import BLOCK, each, meet, total
 from numbastats.scalar.bits import in_step
 from numbastats.scalar.elementary import exp_neg, log
 
@@ -56,28 +57,23 @@ class Lanes(NamedTuple):
 
 
 @_making
-def new_point(K, d):
-    """A point without values."""
-    return Point(np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d)), np.zeros((K, d, d)), np.zeros(K))
+def point_of(points, m):
+    """One of many points."""
+    return Point(points.log_weights[m], points.means[m], points.covariances[m], points.factors[m], points.heights[m])
 
 
 @_making
-def new_moments(K, d):
-    """Sums without values."""
-    return Moments(np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d)))
+def rows_of(rows, s):
+    """Tiles and weights of a data set."""
+    a, b, d = rows.off[s], rows.off[s + 1], rows.pivots.shape[1]
+    return rows.x[a * d : b * d], rows.w[a:b]
 
 
-@_making
-def new_lanes(K, d):
-    """Buffers without values."""
-    return Lanes(
-        np.zeros((d, LANES)),
-        np.zeros((4, LANES)),
-        np.zeros((K, LANES)),
-        np.zeros(LANES),
-        np.zeros(LANES),
-        np.zeros(LANES, np.int64),
-    )
+@_passing
+def cleared(A):
+    """Zeros into a matrix."""
+    for i in each(A.shape[0]):
+        A[i, :] = 0.0
 
 
 # --- four columns by four ------------------------------------------------------------------------------------------------
@@ -94,14 +90,14 @@ def _column_products(c, y, m, U, i, four):
     u20, u21, u22, u23 = u2[m], u2[m + 1], u2[m + 2], u2[m + 3]
     u30, u31, u32, u33 = u3[m], u3[m + 1], u3[m + 2], u3[m + 3]
     if m == 0:
-        for j in range(c):
+        for j in each(c):
             p, q, r, s = y0[j], y1[j], y2[j], y3[j]
             a0[j] = p * u00 + q * u01 + r * u02 + s * u03
             a1[j] = p * u10 + q * u11 + r * u12 + s * u13
             a2[j] = p * u20 + q * u21 + r * u22 + s * u23
             a3[j] = p * u30 + q * u31 + r * u32 + s * u33
     else:
-        for j in range(c):
+        for j in each(c):
             p, q, r, s = y0[j], y1[j], y2[j], y3[j]
             a0[j] += p * u00 + q * u01 + r * u02 + s * u03
             a1[j] += p * u10 + q * u11 + r * u12 + s * u13
@@ -119,13 +115,13 @@ def _diagonal_products(c, y, U, i, four, distance):
     u20, u21, u22 = u2[i], u2[i + 1], u2[i + 2]
     u30, u31, u32, u33 = u3[i], u3[i + 1], u3[i + 2], u3[i + 3]
     if i == 0:
-        for j in range(c):
+        for j in each(c):
             p, q, r, s = y0[j], y1[j], y2[j], y3[j]
             b0, b1, b2 = p * u00, p * u10 + q * u11, p * u20 + q * u21 + r * u22
             b3 = p * u30 + q * u31 + r * u32 + s * u33
             distance[j] = b0 * b0 + b1 * b1 + b2 * b2 + b3 * b3
     else:
-        for j in range(c):
+        for j in each(c):
             p, q, r, s = y0[j], y1[j], y2[j], y3[j]
             b0, b1, b2 = a0[j] + p * u00, a1[j] + p * u10 + q * u11, a2[j] + p * u20 + q * u21 + r * u22
             b3 = a3[j] + p * u30 + q * u31 + r * u32 + s * u33
@@ -136,7 +132,7 @@ def _diagonal_products(c, y, U, i, four, distance):
 def _weighted(c, r, y0, y1, z0, z1):
     """Two columns times the weights of the lanes, and their sums."""
     s, t = 0.0, 0.0
-    for j in range(c):
+    for j in each(c):
         a, b = r[j] * y0[j], r[j] * y1[j]
         z0[j], z1[j] = a, b
         s += a
@@ -151,7 +147,7 @@ def _products(c, four, y, S, i, m):
     y0, y1, y2, y3 = y[m], y[m + 1], y[m + 2], y[m + 3]
     a0, a1, a2, a3, b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     c0, c1, c2, c3, d0, d1, d2, d3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for j in range(c):
+    for j in each(c):
         p, q, r, s = z0[j], z1[j], z2[j], z3[j]
         t, u, v, w = y0[j], y1[j], y2[j], y3[j]
         a0 += p * t
@@ -197,7 +193,7 @@ def centred(c, x, mean, y):
     """Differences of a tile's rows from a mean."""
     for i in range(y.shape[0]):
         a, b, m = x[i * c : (i + 1) * c], y[i], mean[i]
-        for j in range(c):
+        for j in each(c):
             b[j] = a[j] - m
 
 
@@ -214,10 +210,10 @@ def distances(c, y, U, shape, four, out):
         for i in range(d):
             u, a = U[i, i], y[i]
             if i == 0:
-                for j in range(c):
+                for j in each(c):
                     out[j] = (u * a[j]) * (u * a[j])
             else:
-                for j in range(c):
+                for j in each(c):
                     out[j] += (u * a[j]) * (u * a[j])
 
 
@@ -236,7 +232,7 @@ def moments(c, r, y, shape, four, first, second):
         else:
             for h in range(4):
                 a, b, s = four[h], y[i + h], 0.0
-                for j in range(c):
+                for j in each(c):
                     s += a[j] * b[j]
                 second[i + h, i + h] += s
 
@@ -250,11 +246,11 @@ def log_terms(c, x, point, shape, lanes):
         centred(c, x, point.means[k], lanes.y)
         distances(c, lanes.y, point.factors[k], shape, lanes.four, row)
         if k == 0:
-            for j in range(c):
+            for j in each(c):
                 row[j] = height - 0.5 * row[j]
                 top[j] = row[j]
         else:
-            for j in range(c):
+            for j in each(c):
                 v = height - 0.5 * row[j]
                 row[j] = v
                 top[j] = v if v > top[j] else top[j]
@@ -267,26 +263,26 @@ def responsible(c, w, lanes):
     for k in range(logs.shape[0]):
         row = logs[k]
         if k == 0:
-            for j in range(c):
+            for j in each(c):
                 in_step()
                 e = exp_neg(row[j] - top[j])
                 row[j] = e
                 total[j] = e
         else:
-            for j in range(c):
+            for j in each(c):
                 in_step()
                 e = exp_neg(row[j] - top[j])
                 row[j] = e
                 total[j] += e
     loglik = 0.0
-    for j in range(c):
+    for j in each(c):
         in_step()
         loglik += w[j] * (top[j] + log(total[j]))
-    for j in range(c):
+    for j in each(c):
         total[j] = 1.0 / total[j]
     for k in range(logs.shape[0]):
         row = logs[k]
-        for j in range(c):
+        for j in each(c):
             row[j] *= total[j]
     return loglik
 
@@ -295,7 +291,7 @@ def responsible(c, w, lanes):
 def _few(c, r, at):
     """Writes the lanes whose weight is above `TINY`, and returns how many there are."""
     count = 0
-    for j in range(c):
+    for j in each(c):
         at[count] = j
         count += 1 if r[j] > TINY else 0
     return count
@@ -308,7 +304,7 @@ def add_moments(c, x, w, point, shape, lanes, sums):
     d = y.shape[0]
     for k in range(lanes.logs.shape[0]):
         r, mean, s = lanes.logs[k], point.means[k], 0.0
-        for j in range(c):
+        for j in each(c):
             v = r[j] * w[j]
             r[j] = v
             s += v
@@ -320,9 +316,9 @@ def add_moments(c, x, w, point, shape, lanes, sums):
                 at[j] = 0
             for i in range(d):
                 a, b, m = x[i * c : (i + 1) * c], y[i], mean[i]
-                for j in range(several):
+                for j in each(several):
                     b[j] = a[at[j]] - m
-            for j in range(several):
+            for j in each(several):
                 weight[j] = r[at[j]] if j < count else 0.0
             moments(several, weight, y, shape, four, sums.first[k], sums.second[k])
         else:
@@ -331,12 +327,23 @@ def add_moments(c, x, w, point, shape, lanes, sums):
 
 
 @_passing
+def no_moments(sums):
+    """Zeros into all sums."""
+    K, d = sums.first.shape
+    meet()
+    for k in each(K):
+        sums.total[k] = 0.0
+    cleared(sums.first)
+    for q in each(K * d):
+        sums.second[q // d, q % d, :] = 0.0
+    meet()
+
+
+@_passing
 def em_sums(x, w, lo, hi, point, shape, lanes, sums):
     """Moments of the rows from `lo` to `hi` (of all `w.size`), and their log-likelihood without powers of 2 pi."""
     d = point.means.shape[1]
-    sums.total[:] = 0.0
-    sums.first[:] = 0.0
-    sums.second[:] = 0.0
+    no_moments(sums)
     loglik = 0.0
     for a in range(lo, hi, LANES):
         c = min(LANES, w.size - a)
@@ -344,4 +351,114 @@ def em_sums(x, w, lo, hi, point, shape, lanes, sums):
         log_terms(c, part, point, shape, lanes)
         loglik += responsible(c, weights, lanes)
         add_moments(c, part, weights, point, shape, lanes, sums)
-    return loglik
+    return total(loglik)
+
+
+# --- by a block: a thread has a row of a tile, then some of the sums ---------------------------------------------------------
+
+
+@_passing
+def _pair(q):
+    """Row and column of an element of a lower triangle, counted row by row."""
+    i = int((math.sqrt(8.0 * q + 1.0) - 1.0) * 0.5)
+    return i, q - i * (i + 1) // 2
+
+
+@_passing
+def _shares(entries, c):
+    """By how many threads each of the sums is made, of rows that are so far apart."""
+    return max(1, min(cuda.blockDim.x // entries, c))
+
+
+@_passing
+def block_moments(c, r, y, shape, four, first, second):
+    """As `moments`; the rows of a tile are shared by several threads where sums are few."""
+    d = y.shape[0]
+    entries = d + (d * (d + 1) // 2 if shape == FULL else d)
+    shares = _shares(entries, c)
+    cuda.syncthreads()
+    for e in range(cuda.threadIdx.x, entries * shares, cuda.blockDim.x):
+        q, s = e // shares, 0.0
+        if q < d:
+            a = y[q]
+            for j in range(e % shares, c, shares):
+                s += r[j] * a[j]
+        else:
+            i, m = _pair(q - d) if shape == FULL else (q - d, q - d)
+            a, b = y[i], y[m]
+            for j in range(e % shares, c, shares):
+                s += r[j] * a[j] * b[j]
+        if shares > 1:
+            four[0, e] = s
+        elif q < d:
+            first[q] += s
+        else:
+            second[i, m] += s
+    cuda.syncthreads()
+    if shares > 1:
+        for q in range(cuda.threadIdx.x, entries, cuda.blockDim.x):
+            s = 0.0
+            for e in range(q * shares, (q + 1) * shares):
+                s += four[0, e]
+            if q < d:
+                first[q] += s
+            else:
+                i, m = _pair(q - d) if shape == FULL else (q - d, q - d)
+                second[i, m] += s
+        cuda.syncthreads()
+
+
+@_passing
+def _add_to(sums, k, q, shape, s):
+    """Add to one of the sums of a component."""
+    d = sums.first.shape[1]
+    if q == 0:
+        sums.total[k] += s
+    elif q <= d:
+        sums.first[k, q - 1] += s
+    else:
+        i, m = _pair(q - 1 - d) if shape == FULL else (q - 1 - d, q - 1 - d)
+        sums.second[k, i, m] += s
+
+
+@_passing
+def block_add_moments(c, x, w, point, shape, lanes, sums):
+    """As `add_moments`, the sums of all components at once."""
+    K, d = sums.first.shape
+    entries = 1 + d + (d * (d + 1) // 2 if shape == FULL else d)
+    shares, four = _shares(K * entries, c), lanes.four
+    for k in range(K):
+        r = lanes.logs[k]
+        for j in range(cuda.threadIdx.x, c, cuda.blockDim.x):
+            r[j] *= w[j]
+    cuda.syncthreads()
+    for e in range(cuda.threadIdx.x, K * entries * shares, cuda.blockDim.x):
+        k, q = e // shares // entries, e // shares % entries
+        r, s = lanes.logs[k], 0.0
+        if q == 0:
+            for j in range(e % shares, c, shares):
+                s += r[j]
+        elif q <= d:
+            mean = point.means[k, q - 1]
+            for j in range(e % shares, c, shares):
+                s += r[j] * (x[(q - 1) * c + j] - mean)
+        else:
+            i, m = _pair(q - 1 - d) if shape == FULL else (q - 1 - d, q - 1 - d)
+            a, b = point.means[k, i], point.means[k, m]
+            for j in range(e % shares, c, shares):
+                s += r[j] * (x[i * c + j] - a) * (x[m * c + j] - b)
+        if shares > 1:
+            four[0, e] = s
+        else:
+            _add_to(sums, k, q, shape, s)
+    cuda.syncthreads()
+    if shares > 1:
+        for e in range(cuda.threadIdx.x, K * entries, cuda.blockDim.x):
+            s = 0.0
+            for part in range(e * shares, (e + 1) * shares):
+                s += four[0, part]
+            _add_to(sums, e // entries, e % entries, shape, s)
+        cuda.syncthreads()
+
+
+BLOCK |= {"moments": block_moments, "add_moments": block_add_moments}

@@ -5,95 +5,147 @@ from __future__ import annotations
 import math
 
 import numba
-import numpy as np
 
-from numbastats._core.kernel import HostLoop
-from numbastats.mixture.multivariate.kernels.passes import (
-    FAST,
-    LANES,
-    Point,
-    em_sums,
-    log_terms,
-    new_lanes,
-    new_moments,
-    responsible,
-)
+from numbastats._core.cuda_backend import cuda
+from numbastats._core.kernel import Kernel, array_function
+from numbastats.mixture.multivariate.kernels.blocks import each, in_blocks, meet
+from numbastats.mixture.multivariate.kernels.memory import lanes_of, memory_type, new_memory, sums_of
+from numbastats.mixture.multivariate.kernels.passes import FAST, LANES, Point, em_sums, log_terms, responsible
 from numbastats.mixture.multivariate.kernels.records import ranges
 from numbastats.scalar.elementary import log
 
 CHUNK = 32 * LANES  # rows of a chunk; chunks do not depend on the number of threads
 
 
-def sums_cpu(x, w, point, shape, out):
-    """out[chunk]: the log-likelihood without powers of 2 pi, then the moments."""
+_function = array_function(fastmath=FAST, host=False)
+_item = array_function(fastmath=FAST, host=False, allocates=True)
+_sums = _scores = None  # bound to the loops on a GPU
+
+
+@_item
+def sums_one(chunk, x, w, point, shape, out, memory, team):
+    """The sums of one chunk."""
     K, d = point.means.shape
-    lanes, sums = new_lanes(K, d), new_moments(K, d)
+    rows, row = w[chunk * CHUNK : (chunk + 1) * CHUNK], out[chunk]
+    part = x[chunk * CHUNK * d : chunk * CHUNK * d + rows.size * d]
+    sums = sums_of(memory, team)
+    loglik = em_sums(part, rows, 0, rows.size, point, shape, lanes_of(memory, team), sums)
+    for _one in each(1):
+        row[0] = loglik
+    for k in each(K):
+        row[1 + k] = sums.total[k]
+    for q in each(K * d):
+        k, i = q // d, q % d
+        row[1 + K + q] = sums.first[k, i]
+        for j in range(d):
+            row[1 + K + K * d + q * d + j] = sums.second[k, i, j]
+    meet()
+
+
+def sums_cpu(x, w, point, shape, out, memory):
+    """out[chunk]: the log-likelihood without powers of 2 pi, then the moments."""
+    memory = new_memory(1, point.means.shape[0], point.means.shape[1], 0, 0, 0)
     for chunk in range(out.shape[0]):
-        rows = w[chunk * CHUNK : (chunk + 1) * CHUNK]
-        part = x[chunk * CHUNK * d : chunk * CHUNK * d + rows.size * d]
-        row = out[chunk]
-        row[0] = em_sums(part, rows, 0, rows.size, point, shape, lanes, sums)
-        row[1 : 1 + K] = sums.total
-        row[1 + K : 1 + K + K * d] = sums.first.reshape(K * d)
-        row[1 + K + K * d :] = sums.second.reshape(K * d * d)
+        sums_one(chunk, x, w, point, shape, out, memory, 0)
+
+
+def sums_cuda(x, w, point, shape, out, memory):
+    teams, team = min(cuda.gridDim.x, memory.work.shape[0]), cuda.blockIdx.x
+    for chunk in range(team if team < teams else out.shape[0], out.shape[0], teams):
+        _sums(chunk, x, w, point, shape, out, memory, team)
 
 
 def _split_sums(args, parts):
-    x, w, point, shape, out = args
+    x, w, point, shape, out, memory = args
     d = point.means.shape[1]
     return [
-        (x[a * CHUNK * d : b * CHUNK * d], w[a * CHUNK : b * CHUNK], point, shape, out[a:b]) for a, b in ranges(len(out), parts)
+        (x[a * CHUNK * d : b * CHUNK * d], w[a * CHUNK : b * CHUNK], point, shape, out[a:b], memory)
+        for a, b in ranges(len(out), parts)
     ]
 
 
-def scores_cpu(x, point, shape, shift, density, resp, labels):
-    """Of n rows in their own layout (n, d): log densities, where `resp` has rows responsibilities, and most probable components.
+@_function
+def _missing(x, j):
+    """Whether a row has a missing value."""
+    missing = False
+    for i in range(x.shape[1]):
+        missing = missing or x[j, i] != x[j, i]
+    return missing
 
-    `shift` (2, d): what is subtracted from the columns, and what they are multiplied by.
-    """
+
+@_item
+def scores_one(tile, x, point, shape, shift, density, resp, labels, memory, team):
+    """The scores of a tile of rows."""
     K, d, columns = point.means.shape[0], point.means.shape[1], x.shape[1]
-    lanes, part = new_lanes(K, d), np.zeros(d * LANES)
-    half = 0.5 * columns * math.log(2.0 * math.pi)
+    lanes, part, lo = lanes_of(memory, team), memory.flat[team], tile * LANES
+    half, c = 0.5 * columns * math.log(2.0 * math.pi), min(LANES, x.shape[0] - lo)
     for i in range(columns):
         half -= math.log(abs(shift[1, i]))
-    ones = np.ones(LANES)
-    for lo in range(0, x.shape[0], LANES):
-        c = min(LANES, x.shape[0] - lo)
-        for i in range(columns):
-            for j in range(c):
-                part[i * c + j] = (x[lo + j, i] - shift[0, i]) * shift[1, i]
-        for i in range(columns, d):
-            part[i * c : (i + 1) * c] = 0.0
-        log_terms(c, part, point, shape, lanes)
-        for j in range(labels[lo : lo + c].size):
-            best, top = -1, -math.inf
-            for k in range(K):
-                if lanes.logs[k, j] > top:
-                    best, top = k, lanes.logs[k, j]
-            labels[lo + j] = best
-        if density.size > 0 or resp.size > 0:
-            responsible(c, ones, lanes)
-        for j in range(density[lo : lo + c].size):
-            density[lo + j] = lanes.top[j] - log(lanes.sum[j]) - half
-        for j in range(resp[lo : lo + c].shape[0]):
-            for k in range(K):
-                resp[lo + j, k] = lanes.logs[k, j]
+    for i in range(d):
+        for j in each(c):
+            part[i * c + j] = (x[lo + j, i] - shift[0, i]) * shift[1, i] if i < columns else 0.0
+    log_terms(c, part, point, shape, lanes)
+    for j in each(labels[lo : lo + c].size):
+        best, top = -1, -math.inf
+        for k in range(K):
+            if lanes.logs[k, j] > top:
+                best, top = k, lanes.logs[k, j]
+        labels[lo + j] = -1 if _missing(x, lo + j) else best
+    ones = lanes.four[0]
+    for j in each(c):
+        ones[j] = 1.0
+    if density.size > 0 or resp.size > 0:
+        responsible(c, ones, lanes)
+    for j in each(density[lo : lo + c].size):
+        density[lo + j] = math.nan if _missing(x, lo + j) else lanes.top[j] - log(lanes.sum[j]) - half
+    for j in each(resp[lo : lo + c].shape[0]):
+        missing = _missing(x, lo + j)
+        for k in range(K):
+            resp[lo + j, k] = math.nan if missing else lanes.logs[k, j]
+    meet()
+
+
+def scores_cpu(x, point, shape, shift, density, resp, labels, memory):
+    """Of n rows in their own layout (n, d): log densities, where `resp` has rows responsibilities, and most probable components.
+
+    `shift` (2, d): what is subtracted from the columns, and what they are multiplied by. Rows with missing values have
+    NaN and -1.
+    """
+    memory = new_memory(1, point.means.shape[0], point.means.shape[1], 0, 0, 0)
+    for tile in range((x.shape[0] + LANES - 1) // LANES):
+        scores_one(tile, x, point, shape, shift, density, resp, labels, memory, 0)
+
+
+def scores_cuda(x, point, shape, shift, density, resp, labels, memory):
+    teams, team, tiles = min(cuda.gridDim.x, memory.work.shape[0]), cuda.blockIdx.x, (x.shape[0] + LANES - 1) // LANES
+    for tile in range(team if team < teams else tiles, tiles, teams):
+        _scores(tile, x, point, shape, shift, density, resp, labels, memory, team)
 
 
 def _split_scores(args, parts):
-    x, point, shape, shift, density, resp, labels = args
-    return [(x[a:b], point, shape, shift, density[a:b], resp[a:b], labels[a:b]) for a, b in ranges(len(x), parts)]
+    x, point, shape, shift, density, resp, labels, memory = args
+    return [(x[a:b], point, shape, shift, density[a:b], resp[a:b], labels[a:b], memory) for a, b in ranges(len(x), parts)]
 
 
 _f, _i = numba.types.float64, numba.types.int64
 one_point = numba.types.NamedTuple([_f[::1], _f[:, ::1], _f[:, :, ::1], _f[:, :, ::1], _f[::1]], Point)
-SUMS = HostLoop(
-    "mixture.multivariate.sums", sums_cpu, [(_f[::1], _f[::1], one_point, _i, _f[:, ::1])], fastmath=FAST, split=_split_sums
+SUMS = Kernel(
+    "mixture.multivariate.sums",
+    sums_cpu,
+    sums_cuda,
+    lambda T: [(_f[::1], _f[::1], one_point, _i, _f[:, ::1], memory_type)],
+    dtypes=("float64",),
+    fastmath=FAST,
+    split=_split_sums,
+    cuda_only={"_sums": in_blocks(sums_one)},
 )
-SCORES = HostLoop(
+SCORES = Kernel(
     "mixture.multivariate.scores",
     scores_cpu,
-    [(_f[:, ::1], one_point, _i, _f[:, ::1], _f[::1], _f[:, ::1], _i[::1])],
+    scores_cuda,
+    lambda T: [(_f[:, ::1], one_point, _i, _f[:, ::1], _f[::1], _f[:, ::1], _i[::1], memory_type)],
+    dtypes=("float64",),
     fastmath=FAST,
     split=_split_scores,
+    cuda_only={"_scores": in_blocks(scores_one)},
 )
