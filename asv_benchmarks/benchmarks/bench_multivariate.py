@@ -56,6 +56,20 @@ class Blocks:
         ns.mixture.em_update(ns.mixture.combine(sums), *self.point)
 
 
+class Missing:
+    """Fits of rows of which a fifth of the values is missing."""
+
+    timeout = 300
+
+    def setup(self):
+        x = np.stack([blobs(i, 500, 4, 2, 1.2) for i in range(20)])
+        self.batch = np.where(np.random.default_rng(1).random(x.shape) < 0.2, np.nan, x)
+        self.time_20_data_sets()
+
+    def time_20_data_sets(self):
+        ns.mixture.fit_many(self.batch, 2, nan_policy="marginal", rng=0, workers=1)
+
+
 class Fits:
     """Certified fits on one thread."""
 

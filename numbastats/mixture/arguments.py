@@ -33,6 +33,7 @@ Starts = Literal["portfolio", "subset", "quantile", "kmeans++", "hierarchical", 
 Method = Literal["newton", "squarem", "em", "bulkem"]
 Criterion = Literal["bic", "aic", "icl"]
 Precision = Literal["double", "mixed", "single"]
+Missing: TypeAlias = NanPolicy | Literal["marginal"] | None
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 Family: TypeAlias = str | tuple[str, float] | None  # with passes of its own
 
@@ -57,7 +58,7 @@ class RatioOptions(TypedDict, total=False):
     min_sd_ratio: float | None
     min_count: float | None
     precision: Precision
-    nan_policy: NanPolicy | None
+    nan_policy: Missing
     device: Device
     workers: Any
     progress: bool

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numbastats._core.checks import choice, is_lazy
-from numbastats._core.data import check_policy, doubles, floats, is_frame, names_in
+from numbastats._core.data import doubles, floats, is_frame, names_in
 from numbastats._core.groups import Keys, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.status import Status
@@ -24,6 +24,7 @@ __all__ = [
     "Refused",
     "Rows",
     "check_width",
+    "column_called",
     "columns_of",
     "counted",
     "fit_options",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 LARGEST = 64  # columns
+POLICIES = "raise", "omit", "marginal"  # of missing values
 SINGLE = 1 << 22  # numbers in float32 from which on they are kept so, by kernels of their own: half the memory
 
 
@@ -57,7 +59,8 @@ class Rows:
     columns: tuple
     keys: Keys | None = None
     refused: dict = dataclasses.field(default_factory=dict)  # those that are not read, by number; they have no rows in x
-    source: Any = None  # of one data set that is not in memory, of which x is a sample: `distributed.Blocks`
+    source: Any = None  # what is fitted where x is searched alone: `distributed.Blocks`, `missing.Observed`
+    marginal: bool = False  # whether rows with missing values take part
 
     @property
     def count(self):
@@ -69,7 +72,17 @@ class Rows:
         a, b = self.off[lo], self.off[hi]
         refused = {i - lo: why for i, why in self.refused.items() if lo <= i < hi}
         w = self.w[a:b] if self.w.size else self.w
-        return Rows(self.x[a:b], w, self.off[lo : hi + 1] - a, self.columns, refused=refused, source=self.source)
+        return Rows(
+            self.x[a:b], w, self.off[lo : hi + 1] - a, self.columns, refused=refused, source=self.source, marginal=self.marginal
+        )
+
+    def holed(self):
+        """Whether data sets (D,) have rows of which some values are missing, and these take part."""
+        if not self.marginal or self.source is not None:
+            return np.zeros(self.count, bool)
+        missing = np.isnan(self.x)
+        some = missing.any(axis=1) & ~missing.all(axis=1)
+        return np.diff(np.concatenate([[0], np.cumsum(some)])[self.off]) > 0
 
 
 def is_table(x):
@@ -277,6 +290,11 @@ def _grouped(data, by, name):
     return [part for _, part in pairs], Keys.of((key for key, _ in pairs), names, library)
 
 
+def column_called(columns, i):
+    """A column as messages call it."""
+    return f"column {i} (counted from 0)" if columns[i] == i else f"column {columns[i]!r}"
+
+
 def counted(n, one, several=None):
     """A number of things in words."""
     return f"{n} {one if n == 1 else several or one + 's'}"
@@ -293,7 +311,9 @@ def missing_rows(missing, name, cure="drop them, or pass nan_policy='omit'"):
 
 def _checked(a, weights, off, columns, keys, nan_policy, called, refused=None):  # noqa: PLR0913
     """Rows with their weights; data sets that are refused keep none. `called` are the names of data and weights of a data set."""
-    missing, refused, D = np.isnan(a).any(axis=1), dict(refused or {}), off.size - 1
+    marginal = nan_policy is not None and choice("nan_policy", nan_policy, POLICIES) == "marginal"
+    missing = np.isnan(a).all(axis=1) if marginal else np.isnan(a).any(axis=1)
+    refused, D = dict(refused or {}), off.size - 1
     owner = np.repeat(np.arange(D), np.diff(off))
     w = np.empty(0)
     if weights is not None:
@@ -305,7 +325,7 @@ def _checked(a, weights, off, columns, keys, nan_policy, called, refused=None): 
             said = f"{called(i)[1]} must be finite and >= 0: the one at index {at} is {w[off[i] + at]:g}"
             refused[i] = Refused(Status.NOT_FINITE, said, int(missing[off[i] : off[i + 1]].sum()))
         w = np.where(missing, 0.0, w)
-    if nan_policy is not None and check_policy(nan_policy) == "omit":
+    if nan_policy in ("omit", "marginal"):
         missing = missing & False
     for i in np.unique(owner[missing]).tolist():
         own = missing[off[i] : off[i + 1]]
@@ -317,7 +337,7 @@ def _checked(a, weights, off, columns, keys, nan_policy, called, refused=None): 
         a, w = np.ascontiguousarray(a[kept]), w[kept] if w.size else w
         off = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=D))])
     names = tuple(columns) if columns is not None else tuple(range(a.shape[1]))
-    return Rows(a, w, off.astype(np.int64), names, keys, refused)
+    return Rows(a, w, off.astype(np.int64), names, keys, refused, marginal=marginal)
 
 
 def _one_for_each(weights, n, name):

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from numbastats._core.data import check_policy, check_weights, doubles, floats, is_frame
+from numbastats._core.checks import choice
+from numbastats._core.data import check_weights, doubles, floats, is_frame
 from numbastats._core.kinds import LAZY
 from numbastats._core.launch import launch
 from numbastats._core.parallel import worker_count
 from numbastats._core.status import Status
 from numbastats.mixture.engine import pairwise_sum
 from numbastats.mixture.multivariate import engine
-from numbastats.mixture.multivariate.arguments import Refused, Rows, check_width, columns_of, counted
+from numbastats.mixture.multivariate.arguments import POLICIES, Refused, Rows, check_width, columns_of, counted
 from numbastats.mixture.multivariate.covariances import models_of
 from numbastats.mixture.multivariate.information import count_of
 from numbastats.mixture.multivariate.kernels import records as c
@@ -109,6 +110,8 @@ class Blocks:
         By what rows are shifted and scaled.
     """
 
+    notes: dict = {}  # noqa: RUF012
+
     def __init__(self, parts, columns):
         self.parts, self.columns, self.shift, self.total = parts, columns, None, None
 
@@ -148,7 +151,7 @@ class Blocks:
         """Sums over all blocks of what functions make of each."""
         return [pairwise_sum(np.concatenate(rows)) for rows in self.each(*functions)]
 
-    def climb(self, p, model, settings, points, state):
+    def climb(self, p, owner, model, settings, points, state, options):
         """What `engine.climbs` does, all climbs side by side: each pass reads the blocks once."""
         d, size = p.rows.columns, count_of(points.means.shape[1], p.rows.columns, model) if settings.newton else 0
         facts, pivots = Facts(d, float(p.rows.mass[0]), float(p.rows.least[0])), p.rows.pivots[0]
@@ -173,7 +176,7 @@ class Blocks:
             return functools.partial(_moments, point=point, shape=model.shape, shift=self.shift)
         return functools.partial(_curvature, point=point, model=model, shift=self.shift)
 
-    def entropy(self, model, points, out):
+    def entropy(self, p, model, points, out):
         """Entropy of the responsibilities of all rows, for the criterion ICL."""
         point = _one(points, 0)
         if np.isfinite(point.log_weights).all():
@@ -181,7 +184,11 @@ class Blocks:
         else:
             out[:] = math.nan
 
-    def information(self, model, points, matrix, scale):
+    def cells(self, p):
+        """Sum of the weights of all values."""
+        return p.rows.mass * p.rows.columns
+
+    def information(self, p, wanted, model, points, matrix, scale, options):
         """What `information_of` asks of all rows."""
         newton = _new_newton(scale.shape[1])
         _fill(newton, self.sums([self._pass(_one(points, 0), model, c.NEWTON)])[0])
@@ -230,7 +237,9 @@ def lazy_table(x, weights, nan_policy, most, name="x") -> Rows:
     said = None
     if infinite:
         said = f"{name} has {counted(infinite, 'infinite value')}: drop these rows, or mark them as missing"
-    elif missing and (nan_policy is None or check_policy(nan_policy) == "raise"):
+    elif missing and nan_policy == "marginal":
+        raise ValueError(f"nan_policy='marginal': {name} has missing values, and these need the rows in memory; pass x.compute()")
+    elif missing and (nan_policy is None or choice("nan_policy", nan_policy, POLICIES) == "raise"):
         said = f"{name} has {counted(missing, 'row')} with missing values; drop them, or pass nan_policy='omit'"
         if nan_policy == "raise":
             raise ValueError(said)

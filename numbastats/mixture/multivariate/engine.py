@@ -117,7 +117,7 @@ class Prepared:
     ids: np.ndarray
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
-    source: Any = None  # the rows of one data set that is not in memory, which has a pass of its own: `distributed.Blocks`
+    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`
 
     @property
     def size(self):
@@ -127,8 +127,8 @@ class Prepared:
     @property
     def constant(self):
         """What is added to log-likelihoods of kernels (D,)."""
-        d = self.rows.columns
-        return self.rows.mass * d * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
+        cells = self.rows.mass * self.rows.columns if self.source is None else self.source.cells(self)
+        return cells * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
 
 
 @dataclasses.dataclass
@@ -216,7 +216,7 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     if p.source is None:
         run(CLIMB, [p.rows, owner, model, settings, points, state, NONE], owner.size, options, (), cost=cost, most=20.0 * cost)
     else:
-        p.source.climb(p, model, settings, points, state)
+        p.source.climb(p, owner, model, settings, points, state, options)
     return state
 
 

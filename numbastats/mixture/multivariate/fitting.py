@@ -22,11 +22,13 @@ from numbastats.mixture.arguments import ADMISSIBLE, numbers_of_components, thre
 from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.arguments import Rows, counted, fit_options, one_table, tables_of
+from numbastats.mixture.multivariate.arguments import column_called as _column
 from numbastats.mixture.multivariate.covariances import MODELS, models_of
 from numbastats.mixture.multivariate.distributed import lazy_table
 from numbastats.mixture.multivariate.information import covariance_of, information_of
 from numbastats.mixture.multivariate.kernels.information import ENTROPY
 from numbastats.mixture.multivariate.kernels.memory import NONE
+from numbastats.mixture.multivariate.missing import observed_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 
 __all__ = ["fit_rows", "fit_table", "fit_tables"]
@@ -41,7 +43,7 @@ def _entropy(p, points, model):
     if p.source is None:
         run(ENTROPY, [p.rows, np.arange(p.size), model, points, out, NONE], p.size, _HERE, (), cost=1e5)
     else:
-        p.source.entropy(model, points, out)
+        p.source.entropy(p, model, points, out)
     return out
 
 
@@ -224,17 +226,19 @@ def _joined_status(fits):
 @np.errstate(all="ignore")
 def _parts(asked, options, cut):
     """Fits of data sets, in parts of which each has large data sets alone, that are searched by some of their rows, or none."""
-    p = engine.prepare(cut.rows.x, cut.rows.w, cut.rows.off, cut.first, options)
-    if cut.rows.source is not None:
-        return [_part(cut, cut.rows.source.prepared(p), p, asked, options)]
-    most = _most(asked.candidates, asked.models, cut.rows.x.shape[1])
+    rows, holed = cut.rows, cut.rows.holed()
+    if holed.any() and holed.all():
+        rows = observed_rows(rows, options)
+    p = engine.prepare(rows.x, rows.w, rows.off, cut.first, options)
+    most = _most(asked.candidates, asked.models, rows.x.shape[1])
     large = (p.info["distinct"] > 3 * most) & asked.drawn
-    edges = np.flatnonzero(np.diff(large)) + 1
+    edges = np.flatnonzero(np.diff(large + 2 * holed)) + 1
     if edges.size:
         pairs = zip([0, *edges.tolist()], [*edges.tolist(), large.size], strict=True)
         return [part for lo, hi in pairs for part in _parts(asked, options, cut.part(lo, hi))]
-    sample = engine.sampled(p, cut.rows.x, cut.rows.off, most, options) if large.any() else None
-    return [_part(cut, p, sample, asked, options)]
+    whole = p if rows.source is None else rows.source.prepared(p)
+    sample = engine.sampled(p, rows.x, rows.off, most, options) if large.any() else None if whole is p else p
+    return [_part(cut._replace(rows=rows), whole, sample, asked, options)]
 
 
 def _part(cut, p, sample, asked, options):
@@ -372,14 +376,10 @@ def _refusals(notes, rows, p, numbers, options, models):
                 if p.rows.mass[s] < 0.999 * n:
                     notes[s] += f"; weights count observations: for shares pass weights * {n} / sum(weights)"
         elif status[s] == Status.CONSTANT:
-            notes[s] = _singular(x, rows.columns, int(p.info["column"][s]), int(p.info["dependent"][s]))
+            known = None if rows.source is None else rows.source.notes.get(s)
+            notes[s] = known or _singular(x, rows.columns, int(p.info["column"][s]), int(p.info["dependent"][s]))
         elif status[s] == Status.NOT_FINITE:
             notes[s] = _not_finite(x, rows.columns)
-
-
-def _column(columns, i):
-    """A column as messages call it."""
-    return f"column {i} (counted from 0)" if columns[i] == i else f"column {columns[i]!r}"
 
 
 def _singular(x, columns, constant, dependent):
@@ -471,6 +471,7 @@ def _batch(rows, parts, done, candidates, models, se, cov):
         se=_errors_by_name(covs, numbers["n_components"], width, d) if se else {},
         covariance_of_estimates=covs if cov else {},
         keys=rows.keys,
+        nan_policy="marginal" if rows.marginal else "omit",
     )
 
 

@@ -27,7 +27,7 @@ def information_of(p, wanted, points, model, options):
     if p.source is None:
         run(INFORMATION, [p.rows, wanted, model, points, matrix, scale, NONE], M, options, (), cost=1e6)
     else:
-        p.source.information(model, points, matrix, scale)
+        p.source.information(p, wanted, model, points, matrix, scale, options)
     return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale
 
 

@@ -24,6 +24,7 @@ from numbastats._core.status import CONVERGED, REFUSED, Status
 from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.multivariate.arguments import counted, points_of
 from numbastats.mixture.multivariate.kernels.memory import NONE
+from numbastats.mixture.multivariate.kernels.observed import OBSERVED_SCORES
 from numbastats.mixture.multivariate.kernels.passes import FULL, Point
 from numbastats.mixture.multivariate.kernels.sums import SCORES
 
@@ -69,6 +70,8 @@ class NormalMixture(Result):
     covariances : numpy.ndarray, shape (K, d, d)
     columns : tuple
         Names of the columns, numbers from 0 on where the data had none.
+    nan_policy : str
+        With "marginal" densities and probabilities of rows with missing values are those of what is observed, else NaN.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class NormalMixture(Result):
     means: NDArray
     covariances: NDArray
     columns: tuple
+    nan_policy: str = dataclasses.field(default="omit", kw_only=True, repr=False)
 
     @property
     def n_components(self) -> int:
@@ -97,6 +101,10 @@ class NormalMixture(Result):
             status = getattr(self, "status", None)
             said = "" if status is None else f" (status {status}: {self.message})"  # type: ignore[attr-defined]
             raise ValueError(f"there are no parameters{said}")
+
+    def _like(self, weights, means, covariances, columns):
+        """Another mixture with the same policy."""
+        return NormalMixture(weights, means, covariances, columns, nan_policy=self.nan_policy)
 
     def _point(self):
         """Parameters as kernels have them, about the mean of the mixture."""
@@ -119,6 +127,8 @@ class NormalMixture(Result):
             outs = [np.empty(0), np.empty((0, K)), np.empty(0, np.int64)]
             outs[{"resp": 1, "labels": 2}.get(what, 0)] = into
             launch(SCORES, (part, point, FULL, shift, *outs, NONE), hi - lo, device="cpu", workers=workers, cost=cost)
+            if self.nan_policy == "marginal":
+                _observed(what, part, point, shift, into)
             if what == "pdf":
                 np.exp(into, out=into)
             out[lo:hi] = into
@@ -129,7 +139,7 @@ class NormalMixture(Result):
         x = LAZY.blocks(x, "x") if not hasattr(x, "dims") else refuse_lazy(x, "x")
         if x.ndim != 2 or x.shape[1] != len(self.columns):
             raise ValueError(f"x has shape {x.shape}; an array of dask must have rows of {counted(len(self.columns), 'column')}")
-        x, self_ = x.rechunk({1: -1}), NormalMixture(self.weights, self.means, self.covariances, self.columns)
+        x, self_ = x.rechunk({1: -1}), self._like(self.weights, self.means, self.covariances, self.columns)
         self_._there()
         function = functools.partial(_scores_of, self_, what, 1 if workers is None else workers)
         T = np.int64 if what == "labels" else np.float32 if x.dtype == np.float32 else np.float64
@@ -262,7 +272,7 @@ class NormalMixture(Result):
         self._there()
         at = self._at([columns] if isinstance(columns, str) or not hasattr(columns, "__iter__") else list(columns))
         names = tuple(self.columns[i] for i in at)
-        return NormalMixture(self.weights, self.means[:, at], self.covariances[:, at][:, :, at], names)
+        return self._like(self.weights, self.means[:, at], self.covariances[:, at][:, :, at], names)
 
     def conditional(self, values: Mapping[Any, float]) -> NormalMixture:
         """The distribution of the other columns where some have these values.
@@ -302,16 +312,14 @@ class NormalMixture(Result):
             covariances.append(c[np.ix_(rest, rest)] - half.T @ half)
         weights = np.exp(logs - logs.max())
         names = tuple(self.columns[i] for i in rest)
-        return NormalMixture(weights / weights.sum(), np.array(means), np.array(covariances), names)
+        return self._like(weights / weights.sum(), np.array(means), np.array(covariances), names)
 
     @property
     def component_distributions(self) -> tuple[NormalMixture, ...]:
         """The components, as mixtures of one."""
         self._there()
         one = np.ones(1)
-        return tuple(
-            NormalMixture(one, m[None], c[None], self.columns) for m, c in zip(self.means, self.covariances, strict=True)
-        )
+        return tuple(self._like(one, m[None], c[None], self.columns) for m, c in zip(self.means, self.covariances, strict=True))
 
     def _headline(self) -> str:
         return f"{counted(self.n_components, 'component')} in {counted(len(self.columns), 'dimension')}"
@@ -319,6 +327,15 @@ class NormalMixture(Result):
     def summary(self) -> Table:
         """The components as a table: "weight", then means and standard deviations by the names of the columns."""
         return Table(_moments_by_name(self, slice(None)))
+
+
+def _observed(what, rows, point, shift, into):
+    """Scores of rows with missing values, of what is observed."""
+    at = np.flatnonzero(np.isnan(rows).any(axis=1))
+    at = at[np.lexsort(np.isnan(rows[at]).T)]  # by patterns
+    density, resp = np.empty(at.size), np.empty((at.size, len(point.log_weights)))
+    OBSERVED_SCORES(np.ascontiguousarray(rows[at]), point, shift, density, resp)
+    into[at] = resp if what == "resp" else resp.argmax(axis=1) if what == "labels" else density
 
 
 def _scores_of(mixture, what, workers, x):
@@ -513,6 +530,8 @@ class MultivariateBatch(Batch, OptionalIntervals):
     notes : dict
         What `message` says beside the status, by number.
     keys : tuple or None
+    nan_policy : str
+        As of `NormalMixture`.
     """
 
     weights: NDArray
@@ -526,6 +545,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
     se: dict
     covariance_of_estimates: dict
     keys: Keys | None = dataclasses.field(default=None, repr=False)
+    nan_policy: str = dataclasses.field(default="omit", repr=False)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -590,6 +610,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
             se={name: values[i][:K] for name, values in self.se.items()},
             covariance_of_estimates=self.covariance_of_estimates.get(i, none),
             selection=self.selection_of(i),
+            nan_policy=self.nan_policy,
             **values,
         )
 

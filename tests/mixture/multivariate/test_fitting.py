@@ -418,4 +418,6 @@ def test_marginal_times_conditional_is_the_joint_density():
     mean = np.trapezoid(grid * density, grid) / total
     assert given.mean()[0] == pytest.approx(mean, rel=1e-9)
     assert given.cov()[0, 0] == pytest.approx(np.trapezoid((grid - mean) ** 2 * density, grid) / total, rel=1e-8)
-    assert found.mean()[[2]] == pytest.approx(found.marginal([2]).mean()) and found.marginal([2, 0]).cov()[0, 1] == found.cov()[2, 0]
+    assert (
+        found.mean()[[2]] == pytest.approx(found.marginal([2]).mean()) and found.marginal([2, 0]).cov()[0, 1] == found.cov()[2, 0]
+    )
