@@ -1,88 +1,68 @@
 """A density on a grid.
 
-Against SciPy, scikit-learn and KDEpy: the same answer, times and errors.
-
-    python examples/plot_kde_grid.py [--output FOLDER]
-
-Saves plot_kde_grid.png: the density of 10,000 correlated samples with its exact zeros, and the differences to the others.
+The density of correlated samples in the plane, against SciPy and scikit-learn: the same answer, times and errors.
 """
 
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
+import time
 
 import numpy as np
-from common import GALLERY, OUTPUT, SMOKE, best_of
 from matplotlib import pyplot as plt
+from scipy.stats import gaussian_kde
+from sklearn.neighbors import KernelDensity
 
 import numbastats as ns
 
-
-def main():
-    """Time one grid, plot it beside the differences."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder for the plot")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    n, shape = (500, (40, 42)) if SMOKE else (3_000, (135, 140)) if GALLERY else (10_000, (270, 280))
-    rng = np.random.default_rng(0)
-    x = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 2]], n)
-    axes = ns.kde.regular_axes(x, shape=shape)
-    mesh = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], -1)
-
-    kde = ns.kde.KDE(workers=1)
-    f, seconds = best_of(lambda: kde.fit(x).grid(axes))
-    print(f"{n:,} samples, {shape[0]} x {shape[1]} positions, one core")
-    print(
-        f"{'numbastats, Epanechnikov':34s} {seconds * 1e3:10.2f} ms   error bound {kde.error_bound_:.1e} of the peak, "
-        f"{(f == 0).mean():.0%} exact zeros"
-    )
-
-    from scipy.stats import gaussian_kde
-    from sklearn.neighbors import KernelDensity
-
-    h = ns.kde.bandwidth.eq9(x)
-    factor = h / np.sqrt(6)  # the standard deviation of the kernel
-    g, other = best_of(lambda: gaussian_kde(x.T, bw_method=factor)(mesh.T).reshape(shape), 1)
-    score = ns.kde.perkins(f, g)
-    print(f"{'SciPy gaussian_kde':34s} {other * 1e3:10.1f} ms   {other / seconds:6.0f}x; Perkins score {score:.4f}")
-    ours, seconds = best_of(lambda: ns.kde.grid(x, axes, h=h, bw_convention="sklearn", workers=1))
-    tree = KernelDensity(kernel="epanechnikov", bandwidth=h).fit(x)
-    theirs, other = best_of(lambda: np.exp(tree.score_samples(mesh)).reshape(shape), 1)
-    difference = np.abs(theirs - ours) / ours.max()
-    print(
-        f"{'scikit-learn KernelDensity':34s} {other * 1e3:10.1f} ms   {other / seconds:6.0f}x; differs by {difference.max():.1e}"
-    )
-    try:
-        from KDEpy import FFTKDE
-
-        wide = [np.linspace(a[0] - 1e-6, a[-1] + 1e-6, len(a)) for a in axes]
-        positions = np.stack([m.ravel() for m in np.meshgrid(*wide, indexing="ij")], -1)
-        fft, other = best_of(lambda: FFTKDE(kernel="epa", bw=h / 5**0.5).fit(x).evaluate(positions).reshape(shape))
-        wrong = np.abs(fft - ours).max() / ours.max()
-        print(f"{'KDEpy FFTKDE (approximate)':34s} {other * 1e3:10.2f} ms   {other / seconds:6.1f}x; differs by {wrong:.1e}")
-    except ImportError:
-        print("KDEpy is not installed")
-
-    figure, panels = plt.subplots(1, 3, figsize=(13, 4), constrained_layout=True)
-    extent = [axes[1][0], axes[1][-1], axes[0][0], axes[0][-1]]
-    for panel, values, title in zip(
-        panels,
-        (np.where(f > 0, f, np.nan), np.abs(f - g), np.where(difference > 0, difference, np.nan)),
-        (
-            "density, white where exactly 0",
-            f"|difference to SciPy's Gaussian|, score {score:.3f}",
-            "difference to scikit-learn / peak",
-        ),
-        strict=True,
-    ):
-        image = panel.imshow(values, origin="lower", extent=extent, aspect="auto")
-        figure.colorbar(image, ax=panel)
-        panel.set_title(title, fontsize=9)
-    figure.savefig(folder / "plot_kde_grid.png", dpi=120)
-    print(f"plot: {folder / 'plot_kde_grid.png'}")
+# sphinx_gallery_thumbnail_path = "images/gallery/plot_kde_grid.png"
+SAMPLES, SHAPE = 3_000, (135, 140)
+x = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.6], [0.6, 2]], SAMPLES)
+axes = ns.kde.regular_axes(x, shape=SHAPE)
 
 
-if __name__ == "__main__":
-    main()
+def timed(function, repeats=3):
+    """Result and shortest wall time in seconds, after a first call that may compile."""
+    result, times = function(), []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return result, min(times)
+
+
+# %%
+# The Epanechnikov kernel ends, so the density is exactly 0 where no sample is near, and a bound of its error is known.
+
+kde = ns.kde.KDE(workers=1)
+f, ours = timed(lambda: kde.fit(x).grid(axes))
+print(f"{SAMPLES:,} samples, {SHAPE[0]} x {SHAPE[1]} positions, one core: {ours * 1e3:.2f} ms")
+print(f"error at most {kde.error_bound_:.1e} of the peak, {(f == 0).mean():.0%} of the positions exactly 0")
+
+figure, axis = plt.subplots()
+extent = [axes[1][0], axes[1][-1], axes[0][0], axes[0][-1]]
+image = axis.imshow(np.where(f > 0, f, np.nan), origin="lower", extent=extent, aspect="auto")
+figure.colorbar(image, ax=axis, label="density, white where exactly 0")
+axis.set(xlabel="second variable", ylabel="first variable")
+plt.show()
+
+# %%
+# scikit-learn's density with the same kernel and bandwidth is the same, to rounding.
+
+mesh = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], -1)
+h = ns.kde.bandwidth.eq9(x)
+same, ours = timed(lambda: ns.kde.grid(x, axes, h=h, bw_convention="sklearn", workers=1))
+tree = KernelDensity(kernel="epanechnikov", bandwidth=h).fit(x)
+theirs, seconds = timed(lambda: np.exp(tree.score_samples(mesh)).reshape(SHAPE), 1)
+print(f"scikit-learn: {seconds * 1e3:.1f} ms, {seconds / ours:.0f} times as long")
+print(f"largest difference {np.abs(theirs - same).max() / same.max():.1e} of the peak")
+
+# %%
+# SciPy has the Gaussian kernel only, which never ends. With the same standard deviation it is another density, but a similar
+# one: the Perkins score is the mass that both share.
+
+g, seconds = timed(lambda: gaussian_kde(x.T, bw_method=h / np.sqrt(6))(mesh.T).reshape(SHAPE), 1)
+print(f"SciPy: {seconds * 1e3:.1f} ms, {seconds / ours:.0f} times as long; Perkins score {ns.kde.perkins(f, g):.4f}")
+
+figure, axis = plt.subplots()
+image = axis.imshow(np.abs(f - g), origin="lower", extent=extent, aspect="auto")
+figure.colorbar(image, ax=axis, label="difference of the two densities")
+axis.set(xlabel="second variable", ylabel="first variable")
+plt.show()

@@ -170,6 +170,7 @@ ONE = {  # of one series: what it gives as an array, with the keywords of the fu
     "distributions.compare": lambda x, **o: _likelier(D.compare(x, ["gamma", "normal"], **o)),
     "distributions.goodness": lambda x, **o: D.goodness(x, "gamma", rng=1, count=19, **o).statistic,
     "distributions.lmoments": lambda x, **o: D.lmoments(x, **o).moments,
+    "distributions.survival": lambda x, **o: D.survival(x, **o).time,
     "stable.fit": lambda x, **o: ns.stable.fit(x, "quantile", **o).params,
     "stable.fit_quantile": lambda x, **o: ns.stable.fit_quantile(x, **o).params,
     "stable.fit_ecf": lambda x, **o: ns.stable.fit_ecf(x, **o).params,
@@ -194,6 +195,7 @@ ROWS = {  # of rows of X, with the data as its only column; and as the outcomes
 MANY = {  # of many series, here of two, given in a list
     "distributions.fit_many": lambda x, **o: D.fit_many([x, GOOD], "gamma", **o).params,
     "distributions.compare_many": lambda x, **o: D.compare_many([x, GOOD], ["gamma", "normal"], **o).fits["gamma"].params,
+    "distributions.survival_many": lambda x, **o: D.survival_many([x, GOOD], **o).n_values,
     "stable.fit_many": lambda x, **o: ns.stable.fit_many([x, GOOD], "quantile", **o).params,
     "mixture.fit_many": lambda x, **o: ns.mixture.fit_many([x, GOOD], 1, family="normal", rng=0, **o).centres,
 }

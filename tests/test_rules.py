@@ -51,7 +51,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "mixture": "components constraints criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
     "distributions": "by_density catalogue censoring composition contains counts defining functions integrals intervals limits "
-    "lmoments names protocol standardise tables",
+    "lmoments names nonparametric protocol resampling standardise tables",
     "bayes": "chains design diagnostics predictions",
 }
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}

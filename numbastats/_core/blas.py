@@ -13,7 +13,7 @@ from numba.extending import get_cython_function_address
 
 from numbastats._core.kernel import array_function
 
-__all__ = ["dot", "factor", "solve", "times"]
+__all__ = ["dot", "factor", "multiply", "products", "solve", "times"]
 
 _TYPES = {"c": types.CPointer(types.uint8), "i": types.CPointer(types.int32), "d": types.CPointer(types.float64)}
 
@@ -27,6 +27,8 @@ def _routine(library, name, arguments, result=types.void):
 _dpotrf = _routine("lapack", "dpotrf", "cidii")
 _dtrsv = _routine("blas", "dtrsv", "cccididi")
 _dgemv = _routine("blas", "dgemv", "ciiddididdi")
+_dtrmv = _routine("blas", "dtrmv", "cccididi")
+_dsyrk = _routine("blas", "dsyrk", "cciiddiddi")
 _ddot = _routine("blas", "ddot", "ididi", types.float64)
 _LETTERS = {letter: np.frombuffer(letter.encode(), np.uint8) for letter in "LNT"}
 _L, _N, _T = _LETTERS.values()
@@ -49,6 +51,23 @@ def solve(A, x, transposed):
         _dtrsv(_L.ctypes, _T.ctypes, _N.ctypes, n.ctypes, A.ctypes, n.ctypes, x.ctypes, n[1:].ctypes)
     else:
         _dtrsv(_L.ctypes, _N.ctypes, _N.ctypes, n.ctypes, A.ctypes, n.ctypes, x.ctypes, n[1:].ctypes)
+
+
+@_calls
+def multiply(A, x, transposed):
+    """Replace x by L x, or L'x, of a lower triangle L."""
+    n = np.array([x.size, 1], np.int32)
+    if transposed:
+        _dtrmv(_L.ctypes, _T.ctypes, _N.ctypes, n.ctypes, A.ctypes, n.ctypes, x.ctypes, n[1:].ctypes)
+    else:
+        _dtrmv(_L.ctypes, _N.ctypes, _N.ctypes, n.ctypes, A.ctypes, n.ctypes, x.ctypes, n[1:].ctypes)
+
+
+@_calls
+def products(A, out):
+    """The lower triangle of A'A of a square matrix."""
+    n, one = np.array([A.shape[0]], np.int32), np.array([1.0, 0.0])
+    _dsyrk(_L.ctypes, _T.ctypes, n.ctypes, n.ctypes, one.ctypes, A.ctypes, n.ctypes, one[1:].ctypes, out.ctypes, n.ctypes)
 
 
 @_calls

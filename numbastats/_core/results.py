@@ -21,6 +21,7 @@ __all__ = [
     "Batch",
     "BatchOfFits",
     "Intervals",
+    "Library",
     "OptionalIntervals",
     "Result",
     "Table",
@@ -439,6 +440,7 @@ class BatchOfFits(Batch, OptionalIntervals):
         method: Literal["delta", "bootstrap"] = "delta",
         *,
         level: float = 0.95,
+        whole: bool = False,
         count: int = 999,
         rng: Any = None,
         workers: Any = None,
@@ -457,6 +459,8 @@ class BatchOfFits(Batch, OptionalIntervals):
             another, as `DistributionFit.estimate`.
         level : float
             Of confidence.
+        whole : bool
+            Whether the function is one of the distributions of all values, the zeros of ``zeros=`` among them: ``fits.whole``.
         count, rng, workers : optional
             Of the bootstrap.
 
@@ -481,4 +485,6 @@ class BatchOfFits(Batch, OptionalIntervals):
         """
         if self._estimates is None:
             importlib.import_module("numbastats.distributions")
-        return self._estimates(self, function, method, level=level, count=count, rng=rng, workers=workers)  # type: ignore[misc]
+        return self._estimates(  # type: ignore[misc]
+            self, function, method, level=level, whole=whole, count=count, rng=rng, workers=workers
+        )

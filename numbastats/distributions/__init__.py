@@ -45,7 +45,8 @@ are immutable, can be compared and hashed, and print as code.
 
 `fit` estimates the parameters of one data set, `fit_many` those of every series of an array, and `standardise` turns series into
 normal scores by the fit to each. What follows from a fit has its error by its method `estimate`; `compare` orders families by a
-criterion, `goodness` tests whether one fits, and `lmoments` describes samples.
+criterion, `goodness` tests whether one fits, and `lmoments` describes samples. `survival` is the distribution of censored values
+without a family, `survival_many` that of each group.
 
 Five classes are functions with data and parameters, too: ``student_t.pdf(x, nu)`` and the like broadcast over their parameters
 and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()``.
@@ -53,7 +54,7 @@ and give NaN out of the domain, and ``student_t(nu)`` is ``StudentT(nu).table()`
 
 # The imports of families, `__all__` and the table are written by tools/discover.py.
 
-from numbastats.distributions.composition import Mixture, abs, exp, log, order_statistic, truncate
+from numbastats.distributions.composition import Mixture, abs, exp, log, order_statistic, truncate, with_zeros
 from numbastats.distributions.defining import define
 from numbastats.distributions.families.asymmetric_laplace import AsymmetricLaplace
 from numbastats.distributions.families.beta import Beta
@@ -113,6 +114,7 @@ from numbastats.distributions.inference import (
     goodness_many,
 )
 from numbastats.distributions.lmoments import LMoments, lmoments
+from numbastats.distributions.nonparametric import Survival, Survivals, survival, survival_many
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.standardise import standardise
 from numbastats.distributions.tables import FrozenDistribution
@@ -174,6 +176,8 @@ __all__ = [
     "SkewT",
     "Stable",
     "StudentT",
+    "Survival",
+    "Survivals",
     "TruncatedNormal",
     "Uniform",
     "VarianceGamma",
@@ -195,6 +199,8 @@ __all__ = [
     "order_statistic",
     "standardise",
     "student_t",
+    "survival",
+    "survival_many",
     "truncate",
     "variance_gamma",
 ]

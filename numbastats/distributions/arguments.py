@@ -24,6 +24,11 @@ class CompareOptions(TypedDict, total=False):
     by: str | Sequence[str] | None
     dim: str | None
     weights: ArrayLike | None
+    zeros: Zeros | None
+    censored: tuple[ArrayLike, ArrayLike] | None
+    event: ArrayLike | None
+    entry: ArrayLike | None
+    truncated: tuple[float | None, float | None] | None
     nan_policy: NanPolicy
     device: Device
     workers: Any
@@ -34,11 +39,6 @@ class FitOptions(CompareOptions, total=False):
     """Options of `fit_many` that the method `fit` of a distribution has."""
 
     fixed: Mapping[str, ArrayLike | None] | None
-    zeros: Zeros | None
-    censored: tuple[ArrayLike, ArrayLike] | None
-    event: ArrayLike | None
-    entry: ArrayLike | None
-    truncated: tuple[float | None, float | None] | None
     method: FitMethod
 
 

@@ -1,4 +1,4 @@
-"""Distributions made of others: truncated, transformed, order statistics and mixtures of any families.
+"""Distributions made of others: truncated, transformed, order statistics, mixtures of any families, and those with more zeros.
 
 Each function of a composed distribution is one of its parts' functions with elementwise maps before and after it
 (`kernels/maps.py`), so that it runs wherever the parts run. Names are those of `scipy.stats`.
@@ -22,13 +22,15 @@ from numbastats._core.errors import names_ours
 from numbastats._core.inputs import as_double, deliver, in_float32, total_of
 from numbastats._core.kinds import NUMPY, aligned, device_kind, has_labels, kind_of, numpy_dtype, to_host
 from numbastats._core.random import normalise_rng
+from numbastats.distributions.counts import Counts
 from numbastats.distributions.kernels import maps
 from numbastats.distributions.protocol import Distribution, in_units, scipy_methods
 
-__all__ = ["ByItem", "Mixture", "abs", "exp", "log", "order_statistic", "truncate"]
+__all__ = ["ByItem", "Mixture", "abs", "exp", "log", "log_probability", "order_statistic", "truncate", "with_zeros"]
 
 _OTHER_TAIL = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf", "ppf": "isf", "isf": "ppf"}
 _QUANTILES = ("ppf", "isf")
+_TAIL = {"ppf": "cdf", "isf": "sf"}  # whose inverse it is
 _UNDERFLOW = -600.0  # logarithm of a mass below which its difference of tails is computed from logarithms alone
 _STEPS = 200  # of Newton's method and of halved brackets
 
@@ -44,8 +46,10 @@ class _Composed(Distribution):
         for part in parts:
             if not isinstance(part, Distribution):
                 raise TypeError(f"got {part!r}, which is no distribution; pass one, such as numbastats.distributions.Gamma(2)")
-            if part.is_discrete:
+            if part.is_discrete and not self.is_discrete:
                 raise TypeError(f"{type(part).__name__} is a distribution of counts: these functions are of continuous ones")
+            if isinstance(part, _WithZeros):
+                raise TypeError(f"{part!r} has a probability at 0, which these functions do not know; pass the one without it")
         given = [(part._labels, "the distribution") for part in parts if part._labels is not None]
         given += [(value, name) for name, value in values.items()]
         found, labels = aligned(*([*column] for column in zip(*given, strict=True))) if given else ([], None)
@@ -939,6 +943,208 @@ def _shown(value):
         if not np.isfinite(value)
         else repr(value)
     )
+
+
+# -- a probability at 0 ---------------------------------------------------------------------------------------------
+
+
+class _WithZeros(_Composed):
+    """The distribution of a value that is 0 with the probability `zeros`, else one of a distribution."""
+
+    names, family = ("distribution", "zeros"), "with_zeros"
+
+    def __init__(self, distribution: Distribution, zeros: ArrayLike):
+        self._compose([distribution], "distribution", zeros=zeros)
+        share = np.asarray(self.params.zeros)
+        if (wrong := ~(((share >= 0.0) & (share < 1.0)) | np.isnan(share))).any():
+            raise ValueError(f"zeros={float(share[wrong][0])!r} must be a probability below 1, that of a zero beside those of X")
+
+    def __repr__(self) -> str:
+        return f"with_zeros({self.params.distribution!r}, zeros={_shown(self.params.zeros)})"
+
+    @functools.cached_property
+    def _logs(self):
+        """Logarithms of the probabilities of a zero, and of the others."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.params.zeros), np.log1p(-np.asarray(self.params.zeros))[()]
+
+    @functools.cached_property
+    def _sides(self):
+        """Probabilities of X < 0 and X > 0."""
+        base = self.params.distribution
+        below = 0.0 if base.is_discrete else base.cdf(0.0)
+        return below, base.sf(0.0)
+
+    def support(self) -> tuple[Any, Any]:
+        """Ends of the support."""
+        low, high = self.params.distribution.support()
+        some = np.greater(self.params.zeros, 0.0)
+        return self._batch(np.where(some, np.minimum(low, 0.0), low)), self._batch(np.where(some, np.maximum(high, 0.0), high))
+
+    def _value(self, name, x, at):
+        base, zeros = self._arguments()
+        if name in _QUANTILES:
+            return self._quantile(name, x, at)
+        if name in ("logcdf", "logsf"):
+            return at(maps.LOG_TAIL, self._log_of(name, x, at), self._log_of(_OTHER_TAIL[name], x, at))
+        if name.startswith("log"):
+            return self._log_of(name, x, at)
+        if name == "pdf":  # which has no bound at the zeros
+            zeros = np.where(np.greater(zeros, 0.0), math.inf, 0.0)[()]
+        return at(maps.LOCATED, at.of(base, name, x), self._at_0(name, x, zeros, 0.0, at), 1.0 - self.params.zeros)
+
+    def _log_of(self, name, x, at):
+        log_zeros, log_rest = self._logs
+        if name == "logpdf":
+            log_zeros = np.where(np.greater(self.params.zeros, 0.0), math.inf, -math.inf)[()]
+        return at(maps.LOG_SUM, at.of(self.params.distribution, name, x), log_rest, self._at_0(name, x, log_zeros, -math.inf, at))
+
+    def _at_0(self, name, x, value, none, at):
+        """What the zeros have part in a function: a value where they count, else another one."""
+        if name.endswith("sf"):
+            return at(maps.PICKED, x, 0.0, none, value)
+        counted = at(maps.PICKED, x, 0.0, value, none)
+        return counted if name.endswith("cdf") else at(maps.PICKED, at(maps.STANDARDISED, x, 0.0, -1.0), 0.0, counted, none)
+
+    def _quantile(self, name, u, at):
+        base, zeros = self._arguments()
+        rest, (below, above) = 1.0 - zeros, self._sides
+        first, last = (self if self._labels is None else self._bare()).support()[:: 1 if name == "ppf" else -1]
+        near, far = (below, above) if name == "ppf" else (above, below)  # of 0, on the side where u = 0 is and on the other
+        mine, other = at(maps.LEVEL, u, 0.0, 1.0 / rest), at(maps.LEVEL, u, 1.0 / rest, -1.0 / rest)
+        capped = at(maps.CLIPPED, mine, 0.0, 1.0), at(maps.CLIPPED, other, 0.0, 1.0)
+        values = at.of(base, name, capped[0]), at.of(base, _OTHER_TAIL[name], capped[1])
+        value = at(maps.PICKED, at(maps.STANDARDISED, other, 0.0, -1.0), -far, values[1], 0.0)
+        value = at(maps.PICKED, at(maps.STANDARDISED, mine, 0.0, -1.0), -near, values[0], value)
+        value = at(maps.LOCATED, at(maps.LEVEL, u, 0.0, 0.0), value, 1.0)  # NaN where u is no probability
+        return at(maps.AT_ENDS, u, value, first, last)
+
+    def mean(self) -> Any:
+        """Mean."""
+        return self._batch((1.0 - self.params.zeros) * self.params.distribution.mean())
+
+    def var(self) -> Any:
+        """Variance."""
+        base, zeros = self._arguments()
+        return self._batch((1.0 - zeros) * (base.var() + zeros * np.square(base.mean())))
+
+    def _central(self, power):
+        """A central moment, from those of the values beside the zeros."""
+        base, zeros = self._arguments()
+        mean, var = base.mean(), base.var()
+        away, moments = zeros * mean, [1.0, 0.0, var]
+        if power > 2:
+            moments += [base.skewness() * var**1.5, (base.kurtosis() + 3.0) * var**2]
+        others = sum(math.comb(power, k) * moments[k] * away ** (power - k) for k in range(power + 1))
+        return zeros * (away - mean) ** power + (1.0 - zeros) * others
+
+    def _integral(self, func, lb, ub):
+        base, zeros = self._arguments()
+        inside = np.less_equal(lb, 0.0) & np.greater_equal(ub, 0.0)
+        at_0 = np.asarray(func(np.zeros((*self.batch_shape, 1))))[..., 0]
+        return np.where(inside, zeros * at_0, 0.0) + (1.0 - zeros) * base.expect(func, lb=lb, ub=ub)
+
+    def _shortfall(self, p, upper):
+        base, zeros = self._arguments()
+        rest, before = 1.0 - zeros, self._sides[1 if upper else 0]  # the share before the zeros are reached
+        share = np.where(p <= rest * before, p / rest, np.where(p <= rest * before + zeros, before, (p - zeros) / rest))
+        some = share > 0.0
+        return np.where(some, rest * share * base.expected_shortfall(np.where(some, share, 0.5), upper=upper) / p, 0.0)
+
+    def entropy(self) -> Any:
+        """A density with a probability at 0 has no entropy: TypeError."""
+        raise TypeError(f"{self!r} has a density and a probability at 0, and no entropy; ask the distribution without the zeros")
+
+    def table(self, base: Any = "uniform", **options: Any) -> Any:
+        """Quantiles that jump have no table: TypeError."""
+        raise TypeError(
+            f"{self!r} has a probability at 0, where its quantiles stand; ask the distribution without it for a table"
+        )
+
+    def to_scipy(self) -> Any:
+        """SciPy has no such distributions: TypeError."""
+        raise TypeError(f"{self!r} has a probability at 0, which distributions of SciPy have not; hand over the one without it")
+
+    def _places(self):
+        return [*_places_of(self.params.distribution), 0.0]
+
+    def _draws(self, shape, options):
+        key = int(normalise_rng(options["rng"]))
+        others = self.params.distribution._draws(shape, options | {"rng": np.random.SeedSequence([key, 0])})
+        return others * (random.uniform(0.0, 1.0, shape, **options | {"rng": key, "dtype": None}) >= self.params.zeros)
+
+
+class _CountsWithZeros(_WithZeros, Counts):
+    """The same of counts, whose own zeros are beside these."""
+
+    table = Counts.table  # type: ignore[assignment]
+
+    def _quantile(self, name, u, at):
+        """The least count, whatever rounding errors levels have."""
+        k, tail = super()._quantile(name, u, at), _TAIL[name]
+        before = at(maps.LOCATED, k, -1.0, 1.0)
+        here, there = self._value(tail, k, at), self._value(tail, before, at)
+        pair = (here, u), (there, u)
+        if tail == "sf":
+            pair = (u, here), (u, there)
+        value = at(maps.PICKED, *pair[0], k, at(maps.LOCATED, k, 1.0, 1.0))
+        value = at(maps.PICKED, *pair[1], before, value)
+        return at(
+            maps.AT_ENDS, u, value, *(self if self._labels is None else self._bare()).support()[:: 1 if tail == "cdf" else -1]
+        )
+
+    def entropy(self) -> Any:
+        """Entropy, minus the mean of the logarithm of the probability, in nats, by a sum."""
+        return self._batch(self.expect(lambda k: -self._with_axis().logpmf(k)))
+
+
+def with_zeros(distribution: Distribution, zeros: ArrayLike) -> Distribution:
+    """Distribution of a value that is 0 with a probability of its own, else one of X: zero-inflated counts, days without rain.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Of X, continuous or of counts, whose zeros are then beside the others; also a batch.
+    zeros : array_like
+        Probability of these zeros, from 0 on and below 1; broadcast against the parameters.
+
+    Returns
+    -------
+    Distribution
+        With the name `zeros` beside that of the distribution in `params`. ``found.whole`` of a fit with ``zeros=`` is one.
+
+    Raises
+    ------
+    TypeError
+        For what is no distribution.
+    ValueError
+        For zeros that are no probability, or 1.
+
+    Notes
+    -----
+    Of continuous X the distribution function jumps at 0, where the density is infinite, and quantiles stand there. Tails,
+    quantiles and moments are as exact as those of X.
+
+    Examples
+    --------
+    >>> from numbastats.distributions import Gamma, Poisson, with_zeros
+    >>> d = with_zeros(Poisson(2.0), zeros=0.3)
+    >>> d.pmf([0, 1]).round(6), float(d.mean()), float(d.var().round(6))
+    (array([0.394735, 0.189469]), 1.4, 1.82)
+    >>> rain = with_zeros(Gamma(0.8, scale=5.0), zeros=0.6)
+    >>> rain.cdf([0.0, 5.0]).round(6), rain.ppf([0.5, 0.9]).round(6)
+    (array([0.6     , 0.878158]), array([0.      , 5.803811]))
+    """
+    counts = isinstance(distribution, Distribution) and distribution.is_discrete
+    return (_CountsWithZeros if counts else _WithZeros)(distribution, zeros)
+
+
+def log_probability(d, low, high):
+    """Logarithm of the probability that values of distributions lie between two ends, of counts that they are one of these."""
+    if not d.is_discrete:
+        return _log_mass(d, low, high, *([d.logcdf(end), d.logsf(end)] for end in (low, high)), _Where())
+    before = np.ceil(low) - 1.0
+    return maps.LOG_SHARE(d.logcdf(high), d.logsf(high), d.logcdf(before), d.logsf(before), 0.0)
 
 
 # -- functions ------------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from numbastats.distributions.censoring import (
     pair_of,
     seen,
 )
-from numbastats.distributions.composition import ByItem
+from numbastats.distributions.composition import ByItem, with_zeros
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.intervals import at_places
 from numbastats.distributions.kernels import fits as k
@@ -60,14 +60,18 @@ __all__ = [
     "class_of",
     "distribution_of",
     "fit",
+    "fit_known",
     "fit_many",
     "is_ragged",
+    "known_of_many",
+    "known_of_one",
     "one_series",
     "padded",
     "refuse_executor",
     "refuse_frame",
     "refuse_trials",
     "series_of",
+    "takes",
 ]
 
 
@@ -170,6 +174,8 @@ class DistributionFit(Intervals):
     n_free: int = 0
     n_missing: int = 0
     _limit: tuple[int, NDArray[np.float64]] | None = None  # place in `_contains` of the class, covariance of `limit_params`
+    _cut: tuple[float, float] | None = None  # the truncation
+    _censored: bool = False  # whether values were not exact, or seen from an entry on
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
     @property
@@ -181,6 +187,11 @@ class DistributionFit(Intervals):
     def distribution(self) -> Distribution:
         """The distribution with these parameters; at a limit that of the limit."""
         return self._made(self.limit_params) if self._limit else distribution_of(self.cls, self.params)
+
+    @property
+    def whole(self) -> Distribution:
+        """The distribution of all values: that of the fit with the zeros that were set apart, or are beside its own."""
+        return with_zeros(self.distribution, self.zeros) if self.zeros > 0.0 else self.distribution
 
     def _of_class(self):
         """The distribution as one of its class, and whether it is that of the fit: at a limit without parameters one near it."""
@@ -255,13 +266,18 @@ class DistributionFit(Intervals):
         return estimates(names, values, errors, level)
 
     @names_ours
-    def estimate(
+    def estimate(  # noqa: PLR0913
         self,
         function: Callable[[Distribution], Any] | str,
         method: Literal["delta", "bootstrap", "profile"] = "delta",
         *,
         level: float = 0.95,
         x: Any = None,
+        weights: ArrayLike | None = None,
+        censored: tuple[ArrayLike, ArrayLike] | None = None,
+        event: ArrayLike | None = None,
+        entry: ArrayLike | None = None,
+        whole: bool = False,
         count: int = 999,
         rng: Any = None,
         workers: Any = None,
@@ -273,17 +289,20 @@ class DistributionFit(Intervals):
         function : callable or str
             Of a `Distribution`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called with batches of distributions
             where it understands them, else with one at a time. Where zeros were set apart, the distribution is that of the other
-            values. Or the name of a parameter in the table of the fit.
+            values, but for `whole`. Or the name of a parameter in the table of the fit.
         method : {"delta", "bootstrap", "profile"}
             "delta": derivatives by the parameters and their covariance; the interval is symmetric. "bootstrap": the parametric
-            one, which draws `count` data sets of `n_obs` values from the fitted distribution and fits them again; the interval
-            has the quantiles of their values as its ends. "profile": the range of the function over all parameters whose
-            log-likelihood is within half of the chi-square quantile of the maximum; it is not symmetric, and does not depend on
-            the parameterisation.
+            one, which draws `count` data sets of `n_obs` values from the fitted distribution, within its truncation, and fits
+            them again; the interval has the quantiles of their values as its ends. Of censored data, and those with entries, rows
+            are drawn with replacement, each with what is known of it, and the interval is corrected for bias. "profile": the
+            range of the function over all parameters whose log-likelihood is within half of the chi-square quantile of the
+            maximum; it is not symmetric, and does not depend on the parameterisation.
         level : float
             Of confidence, between 0 and 1.
-        x : array_like
-            The data of the fit, for "profile" alone.
+        x, weights, censored, event, entry
+            The data of the fit as `fit` had them, for "profile", and for "bootstrap" of censored data.
+        whole : bool
+            Whether the function is one of the distribution of all values, the zeros of ``zeros=`` among them: ``found.whole``.
         count : int
             Data sets of the bootstrap, at least 19.
         rng
@@ -300,7 +319,7 @@ class DistributionFit(Intervals):
         ------
         TypeError, ValueError
             For arguments that are not understood; a fit that did not converge; for "delta" and "profile" one without standard
-            errors; for "bootstrap" and "profile" one to censored or truncated values; data that are not those of the fit.
+            errors; data that are not those of the fit, and for "bootstrap" of a fit to censored values none.
 
         Warns
         -----
@@ -310,7 +329,9 @@ class DistributionFit(Intervals):
         Notes
         -----
         All three presume that the data come from this family, and that values are independent. Their coverage is in
-        :doc:`/accuracy`.
+        :doc:`/accuracy`. The bootstrap of rows has as its ends the quantiles at Phi(2 b + z), b the normal quantile of the share of
+        samples below the estimate and z those of the level: B. Efron, "Nonparametric standard errors and confidence intervals",
+        Canadian Journal of Statistics 9 (1981).
 
         References
         ----------
@@ -332,7 +353,14 @@ class DistributionFit(Intervals):
             value        se  lower 95 %  upper 95 %
         0.0414547  0.002988   0.0362063   0.0479053
         """
-        return self._estimated(self, function, method, level=level, x=x, count=count, rng=rng, workers=workers)
+        given, known = (weights, censored, event, entry, None), None
+        if x is not None or censored is not None:
+            known = known_of_one(x, given, "omit", "one(i) of many fits has those of one; fit_many(x, axis=...)", self.cls)
+        elif any(v is not None for v in given):
+            raise TypeError("weights, event and entry go with the data of the fit: pass x=, or censored=(lo, hi)")
+        return self._estimated(
+            self, function, method, level=level, known=known, whole=whole, count=count, rng=rng, workers=workers
+        )
 
 
 _ARRAYS = "params", "se", "covariance", "loglik", "n_obs", "n_values", "zeros", "n_iter", "status", "n_missing"  # of a batch
@@ -408,6 +436,8 @@ class DistributionFits(BatchOfFits):
     n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
     _refused: Refusals | None = None  # of series whose values are not admitted
+    _cut: tuple[float, float] | None = None  # the truncation
+    _censored: bool = False  # whether values were not exact, or seen from an entry on
 
     @functools.cached_property
     def keys(self) -> Keys | None:  # type: ignore[override]
@@ -570,6 +600,13 @@ class DistributionFits(BatchOfFits):
         """The distributions of all series: one object, of the shape and with the labels of the batch."""
         return self._assembled(self.params, self._limits, self._named)
 
+    @property
+    @_on_host
+    def whole(self) -> Distribution:
+        """The distributions of all values: those of the fits with the zeros that were set apart, or are beside their own."""
+        zeros = np.where(np.isnan(self.params).any(axis=-1), math.nan, self.zeros)
+        return with_zeros(self.distribution, zeros if self.labels is None else self.labels.copy(data=zeros))
+
     @_on_host
     def _rows(self, lo, hi):
         """The distributions of some of the series in the order of the flattened batch, with an axis for values."""
@@ -724,6 +761,8 @@ class DistributionFits(BatchOfFits):
             remark=remark,
             n_free=int(self.n_free[i]),
             n_missing=int(np.broadcast_to(self.n_missing, self.loglik.shape)[i]),
+            _cut=self._cut,
+            _censored=self._censored,
             **own,
         )
 
@@ -1710,6 +1749,36 @@ def one_series(x, many, cls=None):
     return values.astype(np.float64, copy=False)
 
 
+def known_of_one(x, given, nan_policy, many, cls=None):
+    """`_Known` of one series, and what goes beside it; `many` is the call for many series."""
+    given = _Given(*given)
+    if is_censored_data(x):
+        if any(v is not None for v in given[1:4]):
+            raise ValueError("x is a CensoredData and has its ends; leave out censored=, event= and entry=")
+        x, given = None, given._replace(censored=bounds_of_scipy(x))
+    first = pair_of(given.censored)[0] if x is None and given.censored is not None else x
+    if first is None:
+        raise TypeError("x is None; pass values, or censored=(lo, hi)")
+    a = one_series(first, f"{many} is for many series", cls)
+    for called, values in given.named():
+        rows_alike(first, values, ("x", called))
+    if given.something:
+        known = _known_series(None if x is None else a, given, 0, None, None, 0, "x")
+        known = known._replace(series=known.series._replace(shape=(1,)))
+    else:
+        w = None if given.weights is None else _weights(given.weights, a, 0)
+        known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None, length=a.size))
+    refuse_missing(known.series.x, nan_policy, "x")
+    return known
+
+
+def known_of_many(data, given, nan_policy, axis, by, dim):
+    """`_Known` of many series, and what goes beside them."""
+    known = _known_series(data, _Given(*given), axis, by, dim, 0, "data")
+    refuse_missing(known.series.x, nan_policy, "data", known.series.off)
+    return known
+
+
 @names_ours
 def fit(
     x: Any,
@@ -1832,27 +1901,19 @@ def fit(
     >>> round(found.params["shape"], 4), round(found.loglik, 4), found.converged
     (2.6677, -10.0752, True)
     """
-    if is_censored_data(x):
-        if any(v is not None for v in (censored, event, entry)):
-            raise ValueError("x is a CensoredData and has its ends; leave out censored=, event= and entry=")
-        x, censored = None, bounds_of_scipy(x)
     cls, device = _checked(family, zeros, "cpu", 1)
     fixed, trials = _of_fixed(cls, fixed)
-    given = _Given(weights, censored, event, entry, trials)
-    first = pair_of(censored)[0] if x is None and censored is not None else x
-    if first is None:
-        raise TypeError("x is None; pass values, or censored=(lo, hi)")
-    a = one_series(first, "fit_many(x, family, axis=...) is for many series", cls)
-    for called, values in given.named():
-        rows_alike(first, values, ("x", called))
-    if given.something:
-        known = _known_series(None if x is None else a, given, 0, None, None, 0, "x")
-        known = known._replace(series=known.series._replace(shape=(1,)))
-    else:
-        w = None if weights is None else _weights(weights, a, 0)
-        known = _Known(_Series(a, w, np.array([0, a.size]), (1,), None, length=a.size))
-    refuse_missing(known.series.x, nan_policy, "x")
-    return _fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1)._item(0)
+    known = known_of_one(x, (weights, censored, event, entry, trials), nan_policy, "fit_many(x, family, axis=...)", cls)
+    return fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1)._item(0)
+
+
+def takes(cls, partly, truncated):
+    """Whether a family is fitted to values that are known in part, or truncated."""
+    try:
+        _plan(cls, None, partly, _cut(truncated))
+    except ValueError:
+        return False
+    return True
 
 
 def _of_fixed(cls, fixed):
@@ -1869,7 +1930,7 @@ def refuse_trials(cls, fixed, called):
         raise ValueError(f"{called} tests one distribution of all values: give one number of trials, as fixed={{'n': 10}}")
 
 
-def _fit_known(method, known, cls, given, device, workers, shown=None):
+def fit_known(method, known, cls, given, device, workers, shown=None):
     """Fits of a class to series and what is known of them; `given` are weights, fixed, the truncation and zeros."""
     series, (_, fixed, cut, zeros) = known.series, given
     plan = _plan(cls, fixed, series.hi is not None, cut)
@@ -1886,7 +1947,8 @@ def _fit_known(method, known, cls, given, device, workers, shown=None):
                 f"numbers in fixed={{{plan.settled[0]!r}: ...}}"
             )
         series = _with_entries(series, known.entry, cls.is_discrete)
-    return _by_method(method, series, plan, given, device, workers, shown)
+    found = _by_method(method, series, plan, given, device, workers, shown)
+    return found if cut is None and not plan.intervals else dataclasses.replace(found, _cut=cut, _censored=plan.intervals)
 
 
 @names_ours
@@ -1990,7 +2052,7 @@ def fit_many(  # noqa: PLR0913
         if isinstance(known.series.x, np.ndarray):
             refuse_missing(known.series.x, nan_policy, "data", known.series.off)
     with bar(progress, math.prod(known.series.shape), "distributions.fit_many") as shown:
-        found = _fit_known(method, known, cls, (weights, fixed, cut, zeros), where, workers, shown)
+        found = fit_known(method, known, cls, (weights, fixed, cut, zeros), where, workers, shown)
     return found if like is None else found._in_kind(like)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import checked_level, choice, is_integer, is_lazy
 from numbastats._core.data import NanPolicy, is_missing, labels_of
-from numbastats._core.edf import LARGEST, distance, distance_of_counts
+from numbastats._core.edf import LARGEST, distance, distance_of_count_steps, distance_of_counts, distance_of_steps
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.groups import labelled_sets
 from numbastats._core.information import unit_moves
@@ -23,7 +23,9 @@ from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Around, Batch, BatchOfFits, Result, Table, half_width
 from numbastats._core.status import Status
-from numbastats.distributions.arguments import CompareOptions
+from numbastats.distributions.arguments import CompareOptions, Zeros
+from numbastats.distributions.censoring import is_censored_data
+from numbastats.distributions.composition import log_probability, with_zeros
 from numbastats.distributions.fitting import (
     CLASSES,
     DistributionFit,
@@ -32,12 +34,16 @@ from numbastats.distributions.fitting import (
     fit,
     fit_many,
     is_ragged,
+    known_of_many,
+    known_of_one,
     one_series,
     refuse_trials,
     series_of,
+    takes,
 )
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
+from numbastats.distributions.resampling import Drawn, expanded, padded_steps, seen, steps_of_known, without_zeros
 
 __all__ = [
     "Comparison",
@@ -50,14 +56,15 @@ __all__ = [
     "compare_many",
     "goodness",
     "goodness_many",
+    "survival_band",
 ]
 
 Statistic = Literal["ad", "ks", "cvm"]
 Kinds = Literal["continuous", "counts", "all"]
-_VALUES = 1 << 22  # simulated at a time
 _FITS = 1 << 16  # whose derivatives are computed at a time
 _STEP = 0.05  # of derivatives, in standard errors
 _FARTHEST = 100.0  # standard errors within which a profile is followed
+_SHARE = "share of zeros"  # a coordinate of fits with zeros, of which estimates of the other parameters are independent
 
 # --- estimates ---------------------------------------------------------------------------------------------------------
 
@@ -234,13 +241,46 @@ def _charted(part):
     return _Chart(part.make, part.allowed, part.together, part.params, free, logs, centre, root)
 
 
-def _chart(found, method):
+def _whole_made(make, counts, params):
+    """Distributions with zeros from parameters by name, the share of all zeros among them; NaN where it is too small."""
+    others = {name: value for name, value in params.items() if name != _SHARE}
+    d, zeros = make(others), np.asarray(params[_SHARE])
+    if counts:
+        at_0 = np.asarray(d.pmf(0.0))
+        zeros = (zeros - at_0) / (1.0 - at_0)
+    return with_zeros(d, np.where((zeros >= 0.0) & (zeros < 1.0), zeros, math.nan))
+
+
+def _whole_allowed(allowed, params):
+    """Whether parameters of such distributions are in the domain."""
+    return allowed({name: v for name, v in params.items() if name != _SHARE}) & (params[_SHARE] > 0.0) & (params[_SHARE] < 1.0)
+
+
+def _with_share(part, zeros, n_obs, counts):
+    """`Around` fits with zeros: with the share of all zeros, whose estimate is independent of the others."""
+    share, total = zeros, n_obs / (1.0 - zeros)
+    if counts:
+        at_0 = np.asarray(part.make(part.params).pmf(0.0))
+        share, total = zeros + (1.0 - zeros) * at_0, n_obs
+    var, (n, p) = share * (1.0 - share) / total, part.covariance.shape[:2]
+    covariance = np.zeros((n, p + 1, p + 1))
+    covariance[:, :p, :p], covariance[:, p, p] = part.covariance, var
+    make = functools.partial(_whole_made, part.make, counts)
+    allowed = functools.partial(_whole_allowed, part.allowed)
+    more = dict(make=make, allowed=allowed, covariance=covariance)
+    return part._replace(params=part.params | {_SHARE: share}, se=part.se | {_SHARE: np.sqrt(var)}, **more)
+
+
+def _chart(found, method, whole=False):
     """Coordinates around a fit; ValueError where it has no standard errors."""
     place, full = found._limit or (None, found.covariance)
     params, se = (found.params, found.se) if place is None else (found.limit_params, found.limit_se)  # at a limit, its own
     params, se = ({name: np.array([v]) for name, v in of.items()} for of in (params, se))
     cls = found.cls if place is None else class_of(found.limit)
-    chart = _charted(Around(np.zeros(1, int), found._made, cls.in_domain, cls._positive, params, se, np.asarray(full)[None]))
+    around = Around(np.zeros(1, int), found._made, cls.in_domain, cls._positive, params, se, np.asarray(full)[None])
+    if whole:
+        around = _with_share(around, np.array([found.zeros]), np.array([found.n_obs]), found.cls.is_discrete)
+    chart = _charted(around)
     if not chart.free:
         raise ValueError("every parameter of the fit was fixed: nothing has an error")
     if np.isnan(chart.root).any():
@@ -278,11 +318,11 @@ def _number(function, distribution):
     return float(value)
 
 
-def _at_estimate(found, function):
+def _at_estimate(found, function, whole=False):
     """The function of the fitted distribution, or the parameter of that name."""
     if isinstance(function, str):
         return (found.limit_params or found.params)[function]
-    return _number(function, found.distribution)
+    return _number(function, found.whole if whole else found.distribution)
 
 
 def _values(function, batch, one_of, careful=False):
@@ -310,35 +350,14 @@ def _values(function, batch, one_of, careful=False):
     return np.array([first, *map(one, range(1, count))])
 
 
-def _resamples(found, count, rng, workers):
-    """Data sets drawn from a fit, (B, n) at a time, and the fits to them with the same parameters fixed."""
-    fixed = {name: found.params[name] for name, se in found.se.items() if se == 0.0}
-    n = round(found.n_obs)
-    if n < 2:
-        raise ValueError(f"the weights of the fit add up to {found.n_obs:g} observations, too few to draw samples of that size")
-    generator = np.random.default_rng(normalise_rng(rng))
-    step = max(1, _VALUES // n)
-    for lo in range(0, count, step):
-        y = found.distribution.rvs((min(step, count - lo), n), rng=generator)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the results count them
-            again = fit_many(y, found.cls, fixed=fixed, workers=workers)
-        if again.free != len(found.params) - len(fixed):
-            raise ValueError(
-                f"the fit has {len(found.params) - len(fixed)} free parameters and fits to its samples {again.free}: a parameter "
-                "was freed by fixed={name: None}, which the bootstrap does not know of; use method='profile'"
-            )
-        yield y, again
-
-
 def _check_count(count):
     if not is_integer(count) or count < 19:
         raise ValueError(f"count={count!r} must be an integer, at least 19")
 
 
-def _delta(found, function, level):
-    chart = _chart(found, "delta")
-    value = _number(function, found.distribution)
+def _delta(found, function, level, whole):
+    chart = _chart(found, "delta", whole)
+    value = _at_estimate(found, function, whole)
     slope = _gradient(chart.of(function), np.zeros(len(chart.free)))
     se = float(np.linalg.norm(slope))
     if found.cls.is_discrete and se == 0.0:
@@ -353,14 +372,44 @@ def _delta(found, function, level):
     return Estimate(value, se, value - width, value + width, level, "delta", None, "ok")
 
 
-def _bootstrap(found, function, level, count, rng, workers):
+def survival_band(found, x, level, start=-math.inf):
+    """Ends of pointwise intervals of the survival of a fit at x, of values above `start`, symmetric for log(-log(survival))."""
+    chart, begin = _chart(found, "delta"), np.asarray(start)
+
+    def at(u):
+        batch = chart.make(chart.at(u))._with_axis()
+        with np.errstate(all="ignore"):
+            return np.log(batch.cumulative_hazard(x) - batch.cumulative_hazard(begin))
+
+    centre = np.zeros(len(chart.free))
+    value, width = at(centre[None])[0], half_width(level) * np.linalg.norm(_gradient(at, centre), axis=0)
+    with np.errstate(all="ignore"):
+        ends = (np.exp(-np.exp(value + sign * width)) for sign in (1.0, -1.0))
+        return [np.where(np.isneginf(value), 1.0, end) for end in ends]
+
+
+def _zeros_of(found):
+    """How a fit took zeros, as far as it found some."""
+    return None if not found.zeros > 0.0 else "inflated" if found.cls.is_discrete else "share"
+
+
+def _bootstrap(found, function, level, known, whole, count, rng, workers):
     _check_count(count)
-    value, parts = _at_estimate(found, function), []
-    for _, again in _resamples(found, count, rng, workers):
+    value, parts, of = _at_estimate(found, function, whole), [], "whole" if whole else "distribution"
+    drawn = Drawn(found, _zeros_of(found), workers, whole)
+    if by_rows := found._censored:
+        if known is None:
+            raise ValueError(
+                "the bootstrap of a fit to censored values, or with entries, draws rows of the data: pass x= (with event= or entry=) "
+                "or censored=(lo, hi), as fit had them"
+            )
+        _refuse_others(found, _likelihood(found, known))
+    for sets in drawn.rows(known, count, rng) if by_rows else drawn.exact(count, rng):
+        again = sets.fits
         if isinstance(function, str):
             values = again[function]
         else:
-            values = _values(function, again.distribution, lambda i, again=again: again.one(i).distribution)
+            values = _values(function, getattr(again, of), lambda i, again=again: getattr(again.one(i), of))
         parts.append(np.where(again.converged, values, math.nan))
     samples = np.concatenate(parts)
     used = samples[~np.isnan(samples)]
@@ -372,6 +421,7 @@ def _bootstrap(found, function, level, count, rng, workers):
         raise ValueError(f"the bootstrap has no interval: {message}")
     with np.errstate(invalid="ignore"):  # of infinite values, which have no standard deviation
         places = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
+        places = _corrected(places, used, value) if by_rows else places
         between = np.quantile(used, places)
         lower, upper = np.where(np.isnan(between), np.quantile(used, places, method="higher"), between)  # of two infinite ones
         se = float(used.std(ddof=1))
@@ -380,30 +430,88 @@ def _bootstrap(found, function, level, count, rng, workers):
     return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message.removeprefix("ok; "))
 
 
-def _profile(found, function, level, x):
+def _corrected(places, used, value):
+    """Places of quantiles that are corrected for the bias of the median."""
+    from scipy.special import ndtr, ndtri
+
+    below = (np.sum(used < value) + 0.5 * np.sum(used == value)) / used.size
+    return ndtr(ndtri(places) + 2.0 * ndtri(np.clip(below, 0.5 / used.size, 1.0 - 0.5 / used.size)))
+
+
+def _likelihood(found, known):
+    """The log-likelihood of the data by distributions (B, 1), those without zeros, and the weights of zeros and other values."""
+    s, zeros, cut = known.series, _zeros_of(found), found._cut or (-math.inf, math.inf)
+    lo, hi = s.x, s.x if s.hi is None else s.hi
+    w = np.ones(lo.size) if s.w is None else s.w
+    late = np.full(lo.size, -math.inf) if known.entry is None else known.entry
+    use = ~np.isnan(lo) & (w > 0.0)
+    none = use & (lo == 0.0) & (hi == 0.0) & (zeros is not None)
+    use &= ~none
+    masses = float(w[none].sum()), float(w[use].sum())
+    lo, hi, late, w = (a[use] for a in (lo, hi, late, w))
+    exact = lo == hi
+    low, high = cut
+    if found.cls.is_discrete:
+        late = np.floor(late) + 1.0
+        low = max(low, 1.0) if zeros else low  # zeros and counts above 0 are independent
+    first = np.maximum(low, late)
+    part = np.isfinite(first) if math.isinf(high) else np.ones(first.size, bool)
+
+    def of(d):
+        total = ((d.logpmf if d.is_discrete else d.logpdf)(lo[exact]) * w[exact]).sum(axis=-1)
+        if not exact.all():
+            total = total + (log_probability(d, lo[~exact], hi[~exact]) * w[~exact]).sum(axis=-1)
+        if part.any() and (first[part] == first[part][0]).all():  # the same for all
+            total = total - (log_probability(d, first[part][:1], np.full(1, high)) * w[part].sum()).sum(axis=-1)
+        elif part.any():
+            total = total - (log_probability(d, first[part], np.full(int(part.sum()), high)) * w[part]).sum(axis=-1)
+        return total
+
+    return of, masses
+
+
+def _of_share(share, masses):
+    """The log-likelihood of a share of zeros."""
+    return masses[0] * np.log(share) + masses[1] * np.log1p(-share)
+
+
+def _refuse_others(found, likelihood):
+    """Raise for data that are not those of the fit."""
+    of, masses = likelihood
+    with np.errstate(all="ignore"):
+        best = float(np.ravel(of(found.distribution))[0])
+        if found.cls.is_discrete and found.zeros > 0.0:
+            best += float(_of_share(masses[0] / sum(masses), masses))
+    if not (math.isfinite(best) and abs(best - found.loglik) <= 1e-6 * (abs(best) + found.n_obs)):
+        raise ValueError(
+            f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; pass weights=, "
+            "censored=, event= and entry= as fit had them"
+        )
+
+
+def _profile(found, function, level, known, whole):
     """Ends of the range of the function over the parameters whose log-likelihood is within half the quantile of chi-square."""
     from scipy.optimize import minimize
 
-    if x is None:
-        raise ValueError('method="profile" needs the data of the fit: pass x=')
-    chart = _chart(found, "profile")
-    data = one_series(x, "one(i) of many fits has those of one")
-    data = data[~np.isnan(data) & ~((data == 0.0) & (found.zeros > 0.0))]
+    if known is None:
+        raise ValueError(
+            'method="profile" needs the data of the fit: pass x=, and event=, censored=, entry= and weights= as fit had them'
+        )
+    chart = _chart(found, "profile", whole)
+    likelihood = _likelihood(found, known)
+    _refuse_others(found, likelihood)
+    of_data, masses = likelihood
 
     def loglik(u):
         columns = {name: v[:, None] for name, v in chart.at(u).items()}
-        found = chart.make(columns)
-        return (found.logpmf if found.is_discrete else found.logpdf)(data).sum(axis=1)
+        share = columns.pop(_SHARE, None)
+        total = of_data(found._made(columns))
+        return total if share is None else total + _of_share(share[:, 0], masses)
 
     origin = np.zeros((1, len(chart.free)))
     with np.errstate(all="ignore"):
         best = float(loglik(origin)[0])
-        if not (math.isfinite(best) and abs(best - found.loglik) <= 1e-6 * (abs(best) + found.n_obs)):
-            raise ValueError(
-                f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; data "
-                "with weights have no profile here"
-            )
-        value, limit = _at_estimate(found, function), half_width(level)
+        value, limit = _at_estimate(found, function, whole), half_width(level)
         of = chart.of(function)
         slope = _gradient(of, origin[0])
         size = float(np.linalg.norm(slope))
@@ -478,31 +586,28 @@ def estimated(
     method: str,
     *,
     level: float,
-    x: Any,
+    known: Any,
+    whole: bool,
     count: int,
     rng: Any,
     workers: Any,
 ) -> Estimate:
-    """`DistributionFit.estimate`."""
+    """`DistributionFit.estimate`; `known` are the data, or None."""
     choice("method", method, ("delta", "bootstrap", "profile"))
     level = _check_estimate(function, level)
     if not found.converged:
         raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
-    if method != "delta" and found.cls.is_discrete and found.zeros > 0.0:
-        raise ValueError(f'method={method!r} does not know of zeros="inflated"; use "delta"')
-    if method != "delta" and found.partial:
-        raise ValueError(
-            f"method={method!r} takes complete values, but those of this fit were censored or truncated, which its errors would "
-            'leave out; use "delta"'
-        )
+    if whole and isinstance(function, str):
+        raise TypeError(f"whole=True takes a function of the distribution, as lambda d: d.mean(), not the name {function!r}")
+    whole = whole and found.zeros > 0.0
     row, function = _row(found, function, level, method) if isinstance(function, str) else (None, function)
     if method == "delta":
-        made = row or _delta(found, function, level)
+        made = row or _delta(found, function, level, whole)
     elif method == "profile":
-        made = _profile(found, function, level, x)
+        made = _profile(found, function, level, known, whole)
     else:
-        made = _bootstrap(found, function, level, count, rng, workers)
-    if found.zeros > 0.0 and function != "zeros":
+        made = _bootstrap(found, function, level, known, whole, count, rng, workers)
+    if found.zeros > 0.0 and function != "zeros" and not whole:
         made = dataclasses.replace(made, message=f"{made.message}, of the distribution without the share of zeros")
     return made
 
@@ -510,11 +615,26 @@ def estimated(
 DistributionFit._estimated = staticmethod(estimated)
 
 
-def _deltas(batch, function):
+def _parts_of(batch, whole):
+    """`Around` the fits of a batch; of the whole those with zeros apart."""
+    for part in batch._parts():
+        if not whole:
+            yield part
+            continue
+        zeros = np.ravel(batch.zeros)[part.places]
+        for some in (zeros > 0.0, ~(zeros > 0.0)):
+            alike = part.some(np.flatnonzero(some))
+            if alike.places.size and zeros[some][0] > 0.0:
+                alike = _with_share(alike, zeros[some], np.ravel(batch.n_obs)[alike.places], batch.cls.is_discrete)
+            if alike.places.size:
+                yield alike
+
+
+def _deltas(batch, function, whole):
     """Values and standard errors of all fits, and why there are none."""
     value, se = np.full(len(batch), math.nan), np.full(len(batch), math.nan)
     said = np.array(np.ravel(batch.messages), dtype=object)
-    for part in batch._parts():
+    for part in _parts_of(batch, whole):
         errors = np.stack([*part.se.values()], axis=-1)
         for pattern in np.unique(errors == 0.0, axis=0):  # fixed parameters
             alike = np.flatnonzero(((errors == 0.0) == pattern).all(axis=1))
@@ -544,7 +664,7 @@ def _delta_of_part(function, part, value, se, said, no_errors):
     value[at], se[at] = found, np.where(words == "ok", error, math.nan)
 
 
-def _bootstraps(batch, function, level, count, rng, workers):
+def _bootstraps(batch, function, level, whole, count, rng, workers):
     """The same and the ends of intervals by a bootstrap of each fit."""
     if not isinstance(batch, DistributionFits):
         raise ValueError('method="bootstrap" is of fits of distributions; use "delta"')
@@ -555,9 +675,8 @@ def _bootstraps(batch, function, level, count, rng, workers):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the messages say it
-                one = batch.at(i).estimate(
-                    *(function, "bootstrap"), level=level, count=count, rng=np.random.default_rng([int(key), i]), workers=workers
-                )
+                own = np.random.default_rng([int(key), i])
+                one = batch.at(i).estimate(function, "bootstrap", level=level, whole=whole, count=count, rng=own, workers=workers)
             numbers[:, i], said[i] = (one.value, one.se, one.lower, one.upper), one.message
         except (ValueError, ArithmeticError) as error:
             said[i] = str(error)
@@ -580,7 +699,15 @@ def _of_parameter(batch, name):
 
 
 def estimates(
-    batch: Any, function: Callable[[Any], Any] | str, method: str, *, level: float, count: int, rng: Any, workers: Any
+    batch: Any,
+    function: Callable[[Any], Any] | str,
+    method: str,
+    *,
+    level: float,
+    whole: bool,
+    count: int,
+    rng: Any,
+    workers: Any,
 ) -> Estimates:
     """`BatchOfFits.estimate`."""
     if method == "profile":
@@ -588,14 +715,16 @@ def estimates(
     choice("method", method, ("delta", "bootstrap"))
     batch = getattr(batch, "_host", batch)  # where data are on a GPU
     level, converged = _check_estimate(function, level), np.ravel(batch.converged)
+    if whole and (isinstance(function, str) or not isinstance(batch, DistributionFits)):
+        raise TypeError("whole=True takes a function of the distributions of fits with zeros=, as lambda d: d.mean()")
     if method == "delta":
-        value, se, said = (_of_parameter if isinstance(function, str) else _deltas)(batch, function)
+        value, se, said = _of_parameter(batch, function) if isinstance(function, str) else _deltas(batch, function, whole)
         width = half_width(level) * se
         lower, upper = value - width, value + width
-        zeros = np.ravel(getattr(batch, "zeros", 0.0)) > 0.0
+        zeros = (np.ravel(getattr(batch, "zeros", 0.0)) > 0.0) & (not whole)
         said = np.where(zeros & (said == "ok"), "ok, of the distribution without the share of zeros", said)
     else:
-        value, se, lower, upper, said = _bootstraps(batch, function, level, count, rng, workers)
+        value, se, lower, upper, said = _bootstraps(batch, function, level, whole, count, rng, workers)
     status = np.ravel(getattr(batch, "status", np.where(converged, Status.OK, Status.NO_CONVERGENCE)))
     shape = batch._shape
     value, se, lower, upper = (a.reshape(shape) for a in (value, se, lower, upper))
@@ -615,9 +744,51 @@ def _distance(statistic, distribution, x):
     return distance(statistic, x, distribution.cdf, distribution.logcdf, distribution.logsf)
 
 
-def _distance_of_fit(statistic, found, x):
-    """The distance from one fit; NaN where it has no parameters."""
-    return math.nan if math.isnan(next(iter(found.params.values()))) else float(_distance(statistic, found.distribution, x))
+def _distance_of_steps(statistic, distribution, n, steps):
+    """Distances of padded estimates of n values, one for each row, from distributions."""
+    d = distribution
+    if d.is_discrete:
+        return distance_of_count_steps(statistic, n, *steps, d.pmf, d.cdf, d.sf)
+    return distance_of_steps(statistic, n, *steps, d.cdf, d.sf, d.logcdf, d.logsf)
+
+
+class _Observed:
+    """Data of one series, whose distance from fits is measured: values, or the nonparametric estimate where they are not exact."""
+
+    def __init__(self, known, cls, zeros, cut):
+        self.known, self.zeros = without_zeros(known) if zeros == "share" else known, zeros
+        s, low, high = self.known.series, *(cut or (-math.inf, math.inf))
+        self.exact = s.hi is None and s.w is None and known.entry is None
+        if known.entry is not None:  # the estimate is that of values above the least entry
+            least = float(np.min(known.entry, initial=math.inf, where=~np.isnan(s.x)))
+            low = max(low, math.floor(least) + 1.0 if cls.is_discrete and math.isfinite(least) else least)
+        self.cut, self._counts = (low, high), cls.is_discrete
+        self.values = np.sort(s.x[~np.isnan(s.x)]) if self.exact else None
+
+    @functools.cached_property
+    def _steps(self):
+        found = steps_of_known(self.known, self._counts)
+        return found.n_obs, padded_steps(found)
+
+    def of(self, found):
+        """The distribution that a fit says the data have."""
+        return seen(found.whole if self.zeros == "inflated" else found.distribution, self.cut)
+
+    def distance(self, statistic, found):
+        """The distance from a fit; NaN where it has no parameters."""
+        if math.isnan(next(iter(found.params.values()))):
+            return math.nan
+        if self.exact:
+            return float(_distance(statistic, self.of(found), self.values))
+        return float(_distance_of_steps(statistic, self.of(found), *self._steps)[0])
+
+    def distances(self, statistic, sets):
+        """The distances of data sets that were drawn again from the fits to them."""
+        d = seen(sets.rows(self.zeros), self.cut)
+        if sets.values is not None:
+            return _distance(statistic, d, np.sort(sets.values, axis=1))
+        found = steps_of_known(sets.known, self._counts)
+        return _distance_of_steps(statistic, d, found.n_obs, padded_steps(found))
 
 
 # --- comparison --------------------------------------------------------------------------------------------------------
@@ -878,12 +1049,15 @@ def _by_values(families, call, values, are_integers):
     )
 
 
-def _families(families):
-    """Names of families to compare."""
+def _families(families, partly, truncated):
+    """Names of families to compare, and words on those that are not, as they take exact values alone."""
     if isinstance(families, str):
         if families not in ("all", "continuous", "counts"):
             raise TypeError(f'families={families!r} is one name; pass "continuous", "counts" or a list, [{families!r}]')
-        return tuple(n for n, c in CLASSES.items() if not c._known and c.is_discrete == (families == "counts"))
+        names = [n for n, c in CLASSES.items() if not c._known and c.is_discrete == (families == "counts")]
+        others = [n for n in names if not takes(CLASSES[n], partly, truncated)]
+        words = f"without {', '.join(others)}, which are not fitted to such data" if others else ""
+        return tuple(n for n in names if n not in others), words
     if not families:
         raise ValueError('families is empty; pass "continuous", "counts" or a list of names')
     words = [class_of(family).family for family in families]
@@ -892,7 +1066,7 @@ def _families(families):
     kinds = [class_of(family).is_discrete for family in families]
     if any(kinds) and not all(kinds):
         raise ValueError("families has distributions of counts and continuous ones: a density is no probability to compare with")
-    return tuple(families)
+    return tuple(families), ""
 
 
 @hands_on(fit_many)
@@ -912,7 +1086,7 @@ def compare_many(
     families, criterion
         As in `compare`; families are left out whose support holds none of the series.
     **options
-        Of `fit_many`: axis, by, dim, weights, nan_policy, device, workers, progress.
+        Of `fit_many`: axis, by, dim, weights, zeros, censored, event, entry, truncated, nan_policy, device, workers, progress.
 
     Returns
     -------
@@ -941,11 +1115,15 @@ def compare_many(
     """
     choice("criterion", criterion, ("bic", "aic"))
     axis, by, dim = (options.get(name) for name in ("axis", "by", "dim"))
+    partly = any(options.get(name) is not None for name in ("censored", "event", "entry"))
+    families = "continuous" if partly and families is None else families
     values = np.empty(0) if families is not None or is_lazy(data) else series_of(data, axis, None, 1, by, dim).x
     families, note = _by_values(families, "compare_many", values, lambda: _are_integers(data, by, dim))
+    names, others = _families(families, partly, options.get("truncated"))
+    note = "; ".join(filter(None, [note, others]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
-        found = {name: fit_many(data, name, **options)._host for name in _families(families)}
+        found = {name: fit_many(data, name, **options)._host for name in names}
     left_out = (
         tuple(n for n, f in found.items() if f.status.size and (f.status == Status.OUTSIDE).all())
         if isinstance(families, str)
@@ -960,14 +1138,20 @@ def compare(
     families: Kinds | Sequence[Name | type[Distribution]] | None = None,
     *,
     criterion: Literal["bic", "aic"] = "bic",
+    weights: ArrayLike | None = None,
+    zeros: Zeros | None = None,
+    censored: tuple[ArrayLike, ArrayLike] | None = None,
+    event: ArrayLike | None = None,
+    entry: ArrayLike | None = None,
+    truncated: tuple[float | None, float | None] | None = None,
     nan_policy: NanPolicy = "omit",
 ) -> Comparison:
     """Fit several families to the same values, and order them by a criterion.
 
     Parameters
     ----------
-    x : array_like of shape (n,)
-        In any of the forms of :doc:`/data`.
+    x : array_like of shape (n,), scipy.stats.CensoredData or None
+        In any of the forms of :doc:`/data`; None where `censored` has the values.
     families : "continuous", "counts" or sequence of str, optional
         Of `fit`. "continuous" (or "all") are the continuous ones whose support holds the values; the others are listed in
         ``left_out``. The truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
@@ -976,6 +1160,9 @@ def compare(
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.
+    weights, zeros, censored, event, entry, truncated
+        As in `fit`, of which all families get the same. With `censored`, `event` or `entry` the families are "continuous" by
+        default. The distances `ks` and `ad` are then from the nonparametric estimate.
     nan_policy : {"omit", "raise"}
         As in `fit`.
 
@@ -1002,20 +1189,26 @@ def compare(
     (['gamma', 'weibull', 'lognormal', 'normal'], 'gamma')
     """
     choice("criterion", criterion, ("bic", "aic"))
-    values = one_series(x, "compare_many(x, axis=...) is for many series")
-    families, note = _by_values(families, "compare", values, lambda: _are_integers(x))
-    names = _families(families)
-    x = one_series(x, "compare_many(x, axis=...) is for many series", None if isinstance(families, str) else class_of(names[0]))
+    given = dict(weights=weights, censored=censored, event=event, entry=entry)
+    partly = any(v is not None for v in (censored, event, entry)) or is_censored_data(x)
+    values = np.empty(0) if partly else one_series(x, "compare_many(x, axis=...) is for many series")
+    families, note = _by_values(
+        "continuous" if partly and families is None else families, "compare", values, lambda: _are_integers(x)
+    )
+    names, others = _families(families, partly, truncated)
+    note = "; ".join(filter(None, [note, others]))
+    first = None if isinstance(families, str) else class_of(names[0])
+    known = known_of_one(x, (*given.values(), None), nan_policy, "compare_many(x, axis=...)", first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table says it
-        found = [fit(x, name, nan_policy=nan_policy) for name in names]
+        found = [fit(x, name, zeros=zeros, truncated=truncated, nan_policy=nan_policy, **given) for name in names]
     left_out = tuple(f.family for f in found if f.status == Status.OUTSIDE) if isinstance(families, str) else ()
     kept = [f for f in found if f.family not in left_out]
     if not kept:
         raise ValueError(f"the support of no family holds the values: {found[0].message}")
     kept = _best_first(kept, criterion)
-    values = np.sort(x[~np.isnan(x)])
-    ks, ad = ({f.family: _distance_of_fit(s, f, values) for f in kept} for s in ("ks", "ad"))
+    data = _Observed(known, kept[0].cls, zeros, kept[0]._cut)
+    ks, ad = ({f.family: data.distance(s, f) for f in kept} for s in ("ks", "ad"))
     return Comparison({f.family: f for f in kept}, criterion, ks, ad, left_out, note)
 
 
@@ -1065,12 +1258,18 @@ class GoodnessOfFit(Result):
 
 
 @names_ours
-def goodness(
+def goodness(  # noqa: PLR0913
     x: ArrayLike,
     family: Name | type[Distribution],
     statistic: Statistic = "ad",
     *,
     fixed: dict[str, float] | None = None,
+    weights: ArrayLike | None = None,
+    zeros: Zeros | None = None,
+    censored: tuple[ArrayLike, ArrayLike] | None = None,
+    event: ArrayLike | None = None,
+    entry: ArrayLike | None = None,
+    truncated: tuple[float | None, float | None] | None = None,
     nan_policy: NanPolicy = "omit",
     count: int = 999,
     rng: Any = None,
@@ -1083,14 +1282,18 @@ def goodness(
 
     Parameters
     ----------
-    x : array_like of shape (n,)
-        In any of the forms of :doc:`/data`.
+    x : array_like of shape (n,), scipy.stats.CensoredData or None
+        In any of the forms of :doc:`/data`; None where `censored` has the values.
     family : str or class
         Of `fit`.
     statistic : {"ad", "ks", "cvm"}
         Of Anderson and Darling, A^2, which weighs the tails most; of Kolmogorov and Smirnov, D; of Cramer and von Mises, W^2.
     fixed : dict, optional
         Values of parameters that are not estimated, by name.
+    zeros, censored, event, entry, truncated
+        As in `fit`.
+    weights : array_like, optional
+        Whole numbers, how often each value was seen, as of binned data.
     nan_policy : {"omit", "raise"}
         As in `fit`.
     count : int
@@ -1111,12 +1314,22 @@ def goodness(
 
     Notes
     -----
+    Of censored values, and those with entries, the distances are those between the fitted distribution and the nonparametric
+    estimate: the product limit of Kaplan and Meier where times are exact or open above, else Turnbull's. Where that tells only
+    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. Simulated
+    data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
+    others they are drawn from the product limit of these times, after the event. Between other ends, as of inspections, a
+    simulated value gets one of the intervals of the data that hold it, with chances 1/(n P), P its probability by Turnbull's
+    estimate; that censoring tells nothing of the values is presumed. With ``zeros="share"`` the test is that of the other values,
+    as the share of zeros is fitted as it is; with "inflated" that of all counts.
+
     The hyperbolic families take 0.1 s for each data set, as their distribution functions are tables.
 
     References
     ----------
     M. A. Stephens, "EDF statistics for goodness of fit and some comparisons", JASA 69 (1974) 730-737. W. Stute, W. Gonzales
-    Manteiga, M. Presedo Quindimil, "Bootstrap based goodness-of-fit-tests", Metrika 40 (1993) 243-256.
+    Manteiga, M. Presedo Quindimil, "Bootstrap based goodness-of-fit-tests", Metrika 40 (1993) 243-256. J. A. Koziol, S. B. Green,
+    "A Cramer-von Mises statistic for randomly censored data", Biometrika 63 (1976) 465-474.
 
     Examples
     --------
@@ -1133,22 +1346,25 @@ def goodness(
     if isinstance(x, DistributionFits):
         raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
     refuse_trials(class_of(family), fixed, "goodness")
-    x = one_series(x, "goodness takes one series, goodness_many many", class_of(family))
-    found = fit(x, family, fixed=fixed, nan_policy=nan_policy)
+    given = dict(weights=weights, censored=censored, event=event, entry=entry)
+    known = known_of_one(x, (*given.values(), None), nan_policy, "goodness takes one series, goodness_many", class_of(family))
+    known = known if weights is None else expanded(known)
+    found = fit(x, family, fixed=fixed, zeros=zeros, truncated=truncated, nan_policy=nan_policy, **given)
     if not found.converged:
         raise ValueError(f"no test of a fit that did not converge: {found.message}")
-    if found.cls.is_discrete and statistic != "ks" and np.nanmax(x) > LARGEST:
+    return _tested(found, known, zeros, statistic, count, rng, workers)
+
+
+def _tested(found, known, zeros, statistic, count, rng, workers):
+    """The test of a fit to values, none of which is weighted."""
+    data, drawn = _Observed(known, found.cls, zeros, found._cut), Drawn(found, zeros, workers)
+    largest = known.series.x if known.series.hi is None else np.where(np.isinf(known.series.hi), known.series.x, known.series.hi)
+    if found.cls.is_discrete and statistic != "ks" and np.nanmax(largest) > LARGEST:
         raise ValueError(f"counts above {LARGEST:.0e} have the statistic 'ks' alone: pass statistic='ks', or a continuous family")
-    return _tested(found, x, statistic, count, rng, workers)
-
-
-def _tested(found, values, statistic, count, rng, workers):
-    """The test of a fit to values."""
-    observed = float(_distance(statistic, found.distribution, np.sort(values[~np.isnan(values)])))
-    parts, failed = [], 0
-    for y, again in _resamples(found, count, rng, workers):
-        parts.append(_distance(statistic, again._rows(0, len(y)), np.sort(y, axis=1)))
-        failed += int((~again.converged).sum())
+    observed, parts, failed = data.distance(statistic, found), [], 0
+    for sets in drawn.exact(count, rng) if data.exact else drawn.censored(expanded(data.known), count, rng):
+        parts.append(data.distances(statistic, sets))
+        failed += int((~sets.fits.converged).sum())
     simulated = np.concatenate(parts)
     at_least = int(np.sum(~(simulated < observed)))
     return GoodnessOfFit(statistic, observed, (1 + at_least) / (1 + count), found, simulated, failed)
@@ -1240,7 +1456,7 @@ class GoodnessOfFits(Batch):
 
 
 @names_ours
-def goodness_many(
+def goodness_many(  # noqa: PLR0913
     data: Any,
     family: Name | type[Distribution],
     statistic: Statistic = "ad",
@@ -1249,6 +1465,11 @@ def goodness_many(
     by: str | Sequence[str] | None = None,
     dim: str | None = None,
     fixed: dict[str, float] | None = None,
+    zeros: Zeros | None = None,
+    censored: tuple[ArrayLike, ArrayLike] | None = None,
+    event: ArrayLike | None = None,
+    entry: ArrayLike | None = None,
+    truncated: tuple[float | None, float | None] | None = None,
     count: int = 999,
     rng: Any = None,
     workers: Any = None,
@@ -1258,9 +1479,9 @@ def goodness_many(
 
     Parameters
     ----------
-    data, axis, by, dim
+    data, axis, by, dim, censored, event, entry
         As in `fit_many`, in memory.
-    family, statistic, fixed, count
+    family, statistic, fixed, zeros, truncated, count
         As in `goodness`.
     rng
         As in `goodness`. The draws for a series depend on it and on the place of the series alone.
@@ -1304,15 +1525,22 @@ def goodness_many(
     if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
         data = list(data)
     refuse_trials(class_of(family), fixed, "goodness_many")
-    fits = fit_many(data, family, axis=axis, by=by, dim=dim, fixed=fixed, workers=workers, nan_policy=nan_policy)._host
-    series = series_of(data, axis, None, 1, by, dim)
+    given = dict(censored=censored, event=event, entry=entry)
+    options = dict(fixed=fixed, zeros=zeros, truncated=truncated, workers=workers, nan_policy=nan_policy)
+    fits = fit_many(data, family, axis=axis, by=by, dim=dim, **given, **options)._host  # type: ignore[arg-type]
+    known = known_of_many(data, (None, *given.values(), None), "omit", axis, by, dim)
+    series = known.series
     n, key = len(fits), normalise_rng(rng)
     numbers, failed, simulated = np.full((2, n), math.nan), np.zeros(n, np.int64), np.full((n, count), math.nan)
     said = np.array(np.ravel(fits.messages), dtype=object)
     for i in np.flatnonzero(np.ravel(fits.converged)).tolist():
-        values = series.x[series.off[i] : series.off[i + 1]]
+        a, b = series.off[i], series.off[i + 1]
+        x, hi, late = (None if v is None else v[a:b] for v in (series.x, series.hi, known.entry))
+        own = known._replace(
+            series=series._replace(x=x, hi=hi, off=np.array([0, b - a]), shape=(1,), length=int(b - a)), entry=late
+        )
         try:
-            one = _tested(fits.at(i), values, statistic, count, np.random.default_rng([int(key), i]), workers)
+            one = _tested(fits.at(i), own, zeros, statistic, count, np.random.default_rng([int(key), i]), workers)
         except (ValueError, ArithmeticError) as error:
             said[i] = str(error)
             continue

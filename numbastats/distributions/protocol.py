@@ -42,12 +42,14 @@ from numbastats.distributions import tables
 from numbastats.distributions.arguments import FitOptions, QuantileOptions, TableOptions
 from numbastats.distributions.contains import Contains
 from numbastats.distributions.integrals import over_probabilities
+from numbastats.distributions.kernels.hazards import FAR, HAZARD
 from numbastats.distributions.kernels.maps import LOCATED
 from numbastats.distributions.kernels.points import Points
 
 __all__ = ["Device", "Distribution", "LocationScale", "OneShape", "in_units", "scipy_family", "scipy_methods"]
 
 _QUANTILES = ("ppf", "isf")
+_HAZARDS = ("hazard", "cumulative_hazard")
 _FEW = 100  # draws
 
 
@@ -330,7 +332,9 @@ class Distribution:
         lazy = not isinstance(x, PLAIN) and any_lazy((x,))
         if self._labels is not None and not lazy:
             return self._by_labels(name, x, **options)
-        if self._takes_blocks or not lazy:
+        if name in _HAZARDS and not lazy:
+            return self._hazards(name, x, options)
+        if (self._takes_blocks and name not in _HAZARDS) or not lazy:
             return self._evaluate(name, x, options)
         self._refuse_batch_of_blocks()
         return apply(getattr(self, name), ("x",), (x,), options)
@@ -474,6 +478,119 @@ class Distribution:
     def logsf(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
         """Logarithm of the survival function, also where that underflows or is next to 1."""
         return self._evaluated("logsf", x, options)
+
+    @hands_on(pdf)
+    def hazard(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
+        """Hazard at x: the density over the survival function; of counts the probability of x among those not below it.
+
+        Parameters
+        ----------
+        x : array_like
+            Points; broadcast against the parameters.
+        out, dtype, device, workers, stream : optional
+            The options of every function: :doc:`/options`; the computation is in double precision.
+
+        Returns
+        -------
+        array or scalar
+            0 below the support, NaN above it. Of counts between 0 and 1, and 0 where x is no count.
+
+        Raises
+        ------
+        TypeError
+            As of `pdf`.
+
+        Notes
+        -----
+        The density over the survival function where that is above 1e-300, with the errors of both; further out the exponential
+        of ``logpdf(x) - logsf(x)``, with relative errors of 1e-16 times ``abs(logsf(x))``.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Exponential, Geometric, Weibull
+        >>> Weibull(2.0, scale=10.0).hazard([1.0, 10.0, 1000.0])
+        array([ 0.02,  0.2 , 20.  ])
+        >>> Exponential(scale=4.0).hazard(1e6), round(float(Geometric(3.0).hazard(5)), 12)
+        (0.25, 0.25)
+        """
+        return self._evaluated("hazard", x, options)
+
+    @hands_on(pdf)
+    def cumulative_hazard(self, x: ArrayLike, **options: Unpack[ArrayOptions]) -> Any:
+        """Cumulative hazard, minus the logarithm of the survival function, also of counts.
+
+        Parameters
+        ----------
+        x : array_like
+            Points; broadcast against the parameters.
+        out, dtype, device, workers, stream : optional
+            The options of every function: :doc:`/options`; the computation is in double precision.
+
+        Returns
+        -------
+        array or scalar
+            0 below the support, inf where the survival function is 0.
+
+        Raises
+        ------
+        TypeError
+            As of `pdf`.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Weibull
+        >>> Weibull(2.0, scale=10.0).cumulative_hazard([1.0, 10.0, 1000.0])
+        array([1.e-02, 1.e+00, 1.e+04])
+        """
+        return self._evaluated("cumulative_hazard", x, options)
+
+    def _hazards(self, name, x, options):
+        """A hazard from functions in double precision, of the float type of x unless `dtype` says another."""
+        where = {key: options[key] for key in ("device", "workers", "stream")}
+        to = dict(out=options["out"], **where)
+        to["dtype"] = options["dtype"]
+        if to["dtype"] is None:
+            to["dtype"] = FLOAT32 if numpy_dtype(as_host(x) if kind_of(x) is NUMPY else x) == FLOAT32 else FLOAT64
+        density = "pmf" if self.is_discrete else "pdf"
+
+        def of(name):
+            return self._evaluate(name, x, DEFAULTS | where | {"dtype": FLOAT64})
+
+        if name == "cumulative_hazard":
+            return LOCATED(of("logsf"), 0.0, -1.0, **to)
+        tail, logs = of("sf"), (0.0, 0.0)
+        if device_kind(tail) is not None or not np.all(to_host(tail, "sf") >= FAR):
+            logs = of(f"log{density}"), of("logsf")
+        return HAZARD(of(density), tail, *logs, float(self.is_discrete), **to)
+
+    def restricted_mean(self, t: ArrayLike) -> Any:
+        """Mean of min(X, t): of lives, the mean life within the time t.
+
+        Parameters
+        ----------
+        t : array_like
+            One number, or an array that broadcasts to `batch_shape`.
+
+        Returns
+        -------
+        float64 array or scalar
+            Of `batch_shape`.
+
+        Warns
+        -----
+        ConvergenceWarning
+            As of `expect`, by which it is computed.
+
+        Examples
+        --------
+        >>> from numbastats.distributions import Exponential
+        >>> round(float(Exponential(scale=4.0).restricted_mean(8.0)), 12)  # 4 (1 - exp(-2))
+        3.458658867053
+        """
+        if self._labels is not None:
+            return self._labelled(self._bare().restricted_mean(t))
+        t = real64(t)
+        return self.expect(ub=t) + t * self.sf(t)
 
     def ppf(
         self,

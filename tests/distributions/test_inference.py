@@ -132,7 +132,7 @@ def test_bootstrap_counts_weights_as_observations():
 def test_bootstrap_in_parts(monkeypatch):
     """Data sets of many values are simulated in parts; another stream, the same answer within its error."""
     _, found = normal()
-    monkeypatch.setattr(ns.distributions.inference, "_VALUES", 400 * 7)
+    monkeypatch.setattr(ns.distributions.resampling, "_VALUES", 400 * 7)
     answer = found.estimate(lambda d: d.scale, "bootstrap", count=500, rng=3)
     assert answer.samples.shape == (500,) and np.unique(answer.samples).size == 500
     assert answer.se == pytest.approx(found.se["scale"], rel=0.15)
@@ -693,7 +693,7 @@ def test_goodness_of_many_series():
 def test_goodness_says_where_many_series_go():
     x = np.random.default_rng(11).gamma(2.0, size=(3, 50))
     for many in (x, list(x), {"a": x[0]}, [x[0], x[1][:9]]):
-        with pytest.raises(ValueError, match="goodness takes one series, goodness_many many"):
+        with pytest.raises(ValueError, match="goodness takes one series, goodness_many is for many"):
             goodness(many, "gamma")
     with pytest.raises(TypeError, match=r"fits, which do not keep the values: .*goodness_many\(data, family\)"):
         goodness(fit_many(x, "gamma"), "gamma")

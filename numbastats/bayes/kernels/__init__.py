@@ -5,14 +5,29 @@ from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
 from numbastats.bayes.kernels.draws import DRAWS, GAMMA, LATENT_STAGE, STAGES
 from numbastats.bayes.kernels.functions import ELEMENTWISE
 from numbastats.bayes.kernels.lanes import LANES
-from numbastats.bayes.kernels.likelihood import GROUP, LATENT, OFFSET, OUTCOME, SINGLE, TOTALS, WEIGHT, latent_row, tile_rows
+from numbastats.bayes.kernels.likelihood import (
+    GROUP,
+    LATENT,
+    OFFSET,
+    OUTCOME,
+    OWN,
+    SINGLE,
+    TOTALS,
+    UPPER,
+    WEIGHT,
+    latent_row,
+    tile_rows,
+)
+from numbastats.bayes.kernels.predictor import FACTORS, INWARDS, OUTWARDS, PULL
 
 __all__ = [
     "CONDITIONALS",
     "DRAWS",
     "ELEMENTWISE",
+    "FACTORS",
     "GAMMA",
     "GROUP",
+    "INWARDS",
     "KICK",
     "LANES",
     "LATENT",
@@ -21,12 +36,16 @@ __all__ = [
     "NORMAL_DRAW",
     "OFFSET",
     "OUTCOME",
+    "OUTWARDS",
+    "OWN",
+    "PULL",
     "ROTATION",
     "SCALES",
     "SINGLE",
     "STAGES",
     "SWEEPS",
     "TOTALS",
+    "UPPER",
     "WEIGHING",
     "WEIGHT",
     "WORK",

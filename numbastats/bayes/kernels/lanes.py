@@ -121,6 +121,38 @@ def block_solve(A, x, transposed):
 
 
 @shared
+def block_multiply(A, x, transposed):
+    """As `blas.multiply`: entry after entry, in an order in which each has what is left of the others."""
+    p, lane, lanes = x.size, cuda.threadIdx.x, cuda.blockDim.x
+    for step in range(p):
+        j = step if transposed else p - 1 - step
+        value = x[j]
+        cuda.syncthreads()
+        if transposed:
+            for i in range(lane, j, lanes):
+                x[i] += A[i, j] * value
+        else:
+            for i in range(j + 1 + lane, p, lanes):
+                x[i] += A[j, i] * value
+        if lane == 0:
+            x[j] = A[j, j] * value
+        cuda.syncthreads()
+
+
+@shared
+def block_products(A, out):
+    """As `blas.products`."""
+    p = A.shape[0]
+    for j in range(p):
+        for i in range(j + cuda.threadIdx.x, p, cuda.blockDim.x):
+            total = 0.0
+            for m in range(p):
+                total += A[j, m] * A[i, m]
+            out[j, i] = total
+    cuda.syncthreads()
+
+
+@shared
 def block_times(A, x, out):
     """As `blas.times`."""
     for j in range(cuda.threadIdx.x, x.size, cuda.blockDim.x):
@@ -141,8 +173,10 @@ def block_dot(x, y):
 
 
 _HOST = {"_lane": host_lane, "_lanes": host_lanes, "_wait": host_wait, "_total": host_total}
+_HOST |= {"_multiply": blas.multiply, "_products": blas.products}
 _HOST |= {"_factor": blas.factor, "_solve": blas.solve, "_times": blas.times, "_dot": blas.dot}
 _BLOCK = {"_lane": block_lane, "_lanes": block_lanes, "_wait": block_wait, "_total": block_total}
+_BLOCK |= {"_multiply": block_multiply, "_products": block_products}
 _BLOCK |= {"_factor": block_factor, "_solve": block_solve, "_times": block_times, "_dot": block_dot}
 
 _body = None  # bound by `chain_kernel`

@@ -9,7 +9,7 @@ from numbastats.bayes.responses.record import Response, count_quantile
 from numbastats.scalar.shrinkage import poisson_ratio
 
 
-def _derivatives(m, y):
+def _derivatives(m, y, own):
     with np.errstate(over="ignore"):
         mean = np.exp(m)
     return y - mean, mean
@@ -31,6 +31,7 @@ POISSON = Response(
     holds=lambda y: (y >= 0.0) & (y == np.rint(y)),
     fix="0, 1, 2 and so on; for rates pass the counts, and offset=np.log(exposure)",
     improper=lambda y: None if y.any() else "all counts are 0",
+    link="log",
     mean=np.exp,
     row=poisson_ratio,
     derivatives=_derivatives,
@@ -39,4 +40,5 @@ POISSON = Response(
     quantile=_quantile,
     level=_level,
     screen="np.sqrt(y)",
+    samplers=("hamiltonian", "predictor", "surrogate"),
 )

@@ -20,7 +20,7 @@ def row(y, t):
     return log_ndtr_ratio(t)
 
 
-def _derivatives(m, y):
+def _derivatives(m, y, own):
     r = np.empty_like(m)
     ELEMENTWISE["inv_mills"].serial(m, r)
     return r, np.maximum(r * (r + m), 0.0)
@@ -37,7 +37,7 @@ PROBIT = two_classes(
     ndtr,
     log_ndtr,
     word="probit",
-    samplers=("latent", "expanded", "wide", "hamiltonian", "surrogate"),
+    samplers=("latent", "expanded", "wide", "hamiltonian", "predictor", "surrogate"),
     row=row,
     derivatives=_derivatives,
     probability=ELEMENTWISE["ndtr"],

@@ -216,7 +216,7 @@ class NormalMixture(Result):
 
         Returns
         -------
-        numpy.ndarray, shape (*size, d)
+        numpy.ndarray, shape size + (d,)
         """
         self._there()
         shape = () if size is None else (size,) if not hasattr(size, "__iter__") else tuple(size)
