@@ -78,6 +78,7 @@ class Fits:
     def setup(self):
         self.batch = np.stack([blobs(i, 500, 4, 2, 1.2) for i in range(200)])
         self.one = blobs(3, 1000, 4, 4, 1.5)
+        self.wide = blobs(1, 3000, 20, 3, 0.8)
         ns.mixture.fit(self.one, 2, covariance="all", rng=0, workers=1)
 
     def time_200_data_sets(self):
@@ -85,6 +86,12 @@ class Fits:
 
     def time_4_models_and_1_to_9_components(self):
         ns.mixture.fit(self.one, range(1, 10), covariance="all", rng=0, workers=1)
+
+    def time_fit_of_692_parameters(self):
+        ns.mixture.fit(self.wide, 3, covariance="full", rng=0, workers=1)
+
+    def time_fit_with_equal_covariances(self):
+        ns.mixture.fit(self.one, 4, covariance="diag", equal=("weights", "covariance"), rng=0, workers=1)
 
     def time_of_scikit_learn(self):
         from sklearn.mixture import GaussianMixture

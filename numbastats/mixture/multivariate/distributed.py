@@ -18,7 +18,7 @@ from numbastats.mixture.engine import pairwise_sum
 from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.arguments import POLICIES, Refused, Rows, check_width, columns_of, counted
 from numbastats.mixture.multivariate.covariances import models_of
-from numbastats.mixture.multivariate.information import count_of
+from numbastats.mixture.multivariate.information import coordinates
 from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.newton import Newton
@@ -51,7 +51,7 @@ def _moments(x, w, point, shape, shift):
 
 def _curvature(x, w, point, model, shift):
     """Gradient and information of a block, a row."""
-    p = count_of(len(point.log_weights), x.shape[1], model)
+    p = coordinates(len(point.log_weights), x.shape[1], model)
     out = np.zeros(1 + 2 * p + p * (p + 1) // 2)
     CURVATURE.serial(x, w, point, model, shift, out)
     return out[None]
@@ -64,7 +64,7 @@ def _entropy(x, w, point, shape, shift):
         rows = x[lo : lo + CHUNK].astype(np.float64)
         there = ~np.isnan(rows).any(axis=1)
         r = np.empty((len(rows), len(point.log_weights)))
-        SCORES.serial(rows, point, shape, shift, none, r, np.empty(0, np.int64), NONE)
+        SCORES.serial(rows, point, shape, shift, 1, none, r, np.empty(0, np.int64), NONE)
         each = -(r * np.log(np.maximum(r, 1e-300))).sum(axis=1)[there]
         total.append([each @ w[lo : lo + CHUNK][there] if w.size else each.sum()])
     return np.array(total).reshape(-1, 1)
@@ -153,7 +153,7 @@ class Blocks:
 
     def climb(self, p, owner, model, settings, points, state, options):
         """What `engine.climbs` does, all climbs side by side: each pass reads the blocks once."""
-        d, size = p.rows.columns, count_of(points.means.shape[1], p.rows.columns, model) if settings.newton else 0
+        d, size = p.rows.columns, coordinates(points.means.shape[1], p.rows.columns, model) if settings.newton else 0
         facts, pivots = Facts(d, float(p.rows.mass[0]), float(p.rows.least[0])), p.rows.pivots[0]
         trials = [_one(points, i) for i in range(state.size)]
         bests = [Point(*(v.copy() for v in one)) for one in trials]

@@ -18,6 +18,7 @@ from numbastats.mixture.multivariate.kernels.observed import (
     PATTERNS,
 )
 from numbastats.mixture.multivariate.kernels.passes import Point
+from numbastats.mixture.multivariate.launching import on_the_host
 
 __all__ = ["Observed", "observed_rows"]
 
@@ -60,14 +61,14 @@ class Observed:
         """What `engine.climbs` does."""
         each = self.x.size * points.means.shape[1] * 40.0 / max(p.size, 1)
         args = [self.x, self.w, self.off, self.shifts, p.rows, owner, model, settings, points, state]
-        run(OBSERVED_CLIMB, args, owner.size, options, (), cost=30.0 * each)
+        run(OBSERVED_CLIMB, args, owner.size, on_the_host(options), (), cost=30.0 * each)
         with np.errstate(invalid="ignore"):
             state["status"][(state["status"] == Status.OK) & (state["min_eig"] < FLAT)] = Status.NOT_CERTIFIED
 
     def information(self, p, wanted, model, points, matrix, scale, options):
         """What `information_of` asks."""
         args = [self.x, self.w, self.off, self.shifts, p.rows, wanted, model, points, matrix, scale]
-        run(OBSERVED_ERRORS, args, wanted.size, options, (), cost=1e6)
+        run(OBSERVED_ERRORS, args, wanted.size, on_the_host(options), (), cost=1e6)
 
     def entropy(self, p, model, points, out):
         """Entropies of the responsibilities."""
@@ -83,7 +84,7 @@ def observed_rows(rows: Rows, options) -> Rows:
     D, (N, d) = rows.count, rows.x.shape
     places, mass = np.zeros(N, np.int64), np.zeros(N)
     seen, info = np.zeros((D, d, d), np.int64), np.zeros(D, COUNTED)
-    run(PATTERNS, [rows.x, rows.w, rows.off, places, mass, seen, info], D, options, (), cost=1e3 * N / max(D, 1))
+    run(PATTERNS, [rows.x, rows.w, rows.off, places, mass, seen, info], D, on_the_host(options), (), cost=1e3 * N / max(D, 1))
     kept = np.arange(N) - np.repeat(rows.off[:-1], np.diff(rows.off)) < np.repeat(info["distinct"], np.diff(rows.off))
     off = np.concatenate([[0], np.cumsum(info["distinct"])]).astype(np.int64)
     x, w = np.ascontiguousarray(rows.x[places[kept]]), mass[kept]
@@ -99,5 +100,5 @@ def observed_rows(rows: Rows, options) -> Rows:
         if empty:
             refused.setdefault(s, Refused(Status.CONSTANT, f"{first} has no value: drop it", int(info["missing"][s])))
     filled = np.empty_like(x)
-    run(FILLED, [x, off, filled], D, options, (), cost=1e4 * N / max(D, 1))
+    run(FILLED, [x, off, filled], D, on_the_host(options), (), cost=1e4 * N / max(D, 1))
     return dataclasses.replace(rows, x=filled, w=w, off=off, refused=refused, source=Observed(x, w, off, info, apart, notes))

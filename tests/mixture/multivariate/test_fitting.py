@@ -57,14 +57,14 @@ def test_linear_maps_change_nothing_but_the_volume(covariance):
     assert (labels[0] == labels[1]).all() or (labels[0] == 1 - labels[1]).all()
 
 
-@pytest.mark.parametrize("covariance", ["diag", "spherical"])
+@pytest.mark.parametrize("covariance", ["diag", "spherical", "tied-diag", "tied-spherical"])
 def test_units_permutations_and_rotations(covariance):
     x = naive.blobs(3, 300, 3, 2)
     one = fit(x, 2, covariance)
-    units = np.array([1e-4, 3.0, 1e5]) if covariance == "diag" else np.full(3, 1e5)
+    units = np.array([1e-4, 3.0, 1e5]) if covariance.endswith("diag") else np.full(3, 1e5)
     assert fit(x * units, 2, covariance).loglik + 300 * np.log(units).sum() == pytest.approx(one.loglik, abs=1e-6)
     assert fit(x[:, [2, 0, 1]], 2, covariance).loglik == pytest.approx(one.loglik, abs=1e-6)
-    if covariance == "spherical":
+    if covariance.endswith("spherical"):
         Q = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
         assert fit(x @ Q, 2, covariance).loglik == pytest.approx(one.loglik, abs=1e-6)
 
@@ -139,7 +139,7 @@ def test_a_component_of_too_few_rows_is_no_fit_with_tied_covariances():
 @pytest.mark.parametrize("seed", range(6))
 def test_likelihoods_are_ordered_by_what_models_contain(seed):
     x = naive.blobs(seed, 150 + 50 * seed, 2 + seed % 3, 3, apart=1.0)
-    found = fit(x, range(1, 5), "all")
+    found = fit(x, range(1, 5), COVARIANCES)
     table = found.selection
     sure = np.isin(table["status"], (0, 13))
     logs = {
@@ -173,6 +173,8 @@ def test_standard_errors_are_those_of_the_numerical_information(covariance):
         "tied": [se["covariances"][0][np.tril_indices(2)]],
         "diag": [np.diag(c) for c in se["covariances"]],
         "spherical": [[c[0, 0]] for c in se["covariances"]],
+        "tied-diag": [np.diag(se["covariances"][0])],
+        "tied-spherical": [[se["covariances"][0, 0, 0]]],
     }[covariance]
     got = np.concatenate([se["weights"][:-1], se["means"].ravel(), *mine])
     np.testing.assert_allclose(got, want, rtol=1e-5)  # 1e-7

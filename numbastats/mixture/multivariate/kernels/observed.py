@@ -20,9 +20,7 @@ from numbastats._core.kernel import HostLoop, array_function
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, solve
 from numbastats.mixture.multivariate.kernels.climb import advance_em, advance_newton
 from numbastats.mixture.multivariate.kernels.memory import features_of, new_memory, newton_of, spare_point, sums_of
-from numbastats.mixture.multivariate.kernels.newton import _in_units as in_units
-from numbastats.mixture.multivariate.kernels.newton import _slopes as gradient
-from numbastats.mixture.multivariate.kernels.newton import counts, moved, places
+from numbastats.mixture.multivariate.kernels.newton import counts, in_units, moved, places, slopes
 from numbastats.mixture.multivariate.kernels.passes import Point, no_moments, point_of
 from numbastats.mixture.multivariate.kernels.prepare import sort
 from numbastats.mixture.multivariate.kernels.records import (
@@ -211,7 +209,7 @@ def observed_sums(data, point, p, sums):
 def _slope_at(data, point, model, p, sums, features, slope, work):
     """Log-likelihood and gradient at a point, in its local coordinates."""
     loglik = observed_sums(data, point, p, sums)
-    gradient(point, model, data.facts, sums, features, slope, work)
+    slopes(point, model, data.facts, sums, features, slope, work)
     if model.free_weights > 0:
         for k in range(p.r.size):
             slope[features.place[k, 0]] -= data.facts.mass * math.exp(point.log_weights[k])
@@ -231,8 +229,8 @@ def observed_information(data, point, model, p, features, newton, sums, other, w
         for b in range(P):
             matrix[a, b] = 0.0
     loglik = observed_sums(data, point, p, sums)
-    gradient(point, model, facts, sums, features, slope, work)
-    in_units(point, model, facts, sums, features, newton, P)
+    slopes(point, model, facts, sums, features, slope, work)
+    in_units(point, model, facts, sums, features, newton)
     for a in range(P):
         size = STEP * scale[a]
         newton.step[a] = size

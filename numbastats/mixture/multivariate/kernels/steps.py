@@ -23,6 +23,7 @@ class Model(NamedTuple):
     shape: int  # FULL, DIAGONAL or SPHERICAL
     pooled: int  # whether all components have one covariance
     free_weights: int
+    free_means: int = 1
 
 
 class Facts(NamedTuple):
@@ -121,14 +122,15 @@ def m_step(sums, point, model, facts, pivots, work):
         if model.free_weights > 0:
             point.log_weights[k] = math.log(sums.total[k] / facts.mass)
         for i in range(d):
-            point.means[k, i] += sums.first[k, i] / sums.total[k]
+            point.means[k, i] += sums.first[k, i] / sums.total[k] if model.free_means > 0 else 0.0
     for q in each(own * d):
         k, i = q // d, q % d
         share = facts.mass if model.pooled > 0 else sums.total[k]
         for j in range(i + 1):
             value = 0.0
             for m in range(k, K if model.pooled > 0 else k + 1):
-                value += (sums.second[m, i, j] - sums.first[m, i] * sums.first[m, j] / sums.total[m]) / share
+                move = sums.first[m, i] / sums.total[m] if model.free_means > 0 else 0.0
+                value += (sums.second[m, i, j] - move * sums.first[m, j]) / share
             point.covariances[k, i, j] = value
     meet()
     for k in each(own):
