@@ -329,9 +329,9 @@ class DistributionFit(Intervals):
         Notes
         -----
         All three presume that the data come from this family, and that values are independent. Their coverage is in
-        :doc:`/accuracy`. The bootstrap of rows has as its ends the quantiles at Phi(2 b + z), b the normal quantile of the share of
-        samples below the estimate and z those of the level: B. Efron, "Nonparametric standard errors and confidence intervals",
-        Canadian Journal of Statistics 9 (1981).
+        :doc:`/accuracy`. The bootstrap of rows has as its ends the quantiles at Phi(2 b + z), b the normal quantile of the share
+        of samples below the estimate and z those of the level: B. Efron, "Nonparametric standard errors and confidence
+        intervals", Canadian Journal of Statistics 9 (1981).
 
         References
         ----------

@@ -42,6 +42,7 @@ from numbastats.distributions.fitting import (
     takes,
 )
 from numbastats.distributions.names import Name
+from numbastats.distributions.nonparametric import Survival
 from numbastats.distributions.protocol import Distribution
 from numbastats.distributions.resampling import Drawn, expanded, padded_steps, seen, steps_of_known, without_zeros
 
@@ -400,8 +401,8 @@ def _bootstrap(found, function, level, known, whole, count, rng, workers):
     if by_rows := found._censored:
         if known is None:
             raise ValueError(
-                "the bootstrap of a fit to censored values, or with entries, draws rows of the data: pass x= (with event= or entry=) "
-                "or censored=(lo, hi), as fit had them"
+                "the bootstrap of a fit to censored values, or with entries, draws rows of the data: pass x= (with event= or "
+                "entry=) or censored=(lo, hi), as fit had them"
             )
         _refuse_others(found, _likelihood(found, known))
     for sets in drawn.rows(known, count, rng) if by_rows else drawn.exact(count, rng):
@@ -484,8 +485,8 @@ def _refuse_others(found, likelihood):
             best += float(_of_share(masses[0] / sum(masses), masses))
     if not (math.isfinite(best) and abs(best - found.loglik) <= 1e-6 * (abs(best) + found.n_obs)):
         raise ValueError(
-            f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; pass weights=, "
-            "censored=, event= and entry= as fit had them"
+            f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; pass "
+            "weights=, censored=, event= and entry= as fit had them"
         )
 
 
@@ -613,6 +614,7 @@ def estimated(
 
 
 DistributionFit._estimated = staticmethod(estimated)
+Survival._estimate = Estimate
 
 
 def _parts_of(batch, whole):
@@ -753,7 +755,7 @@ def _distance_of_steps(statistic, distribution, n, steps):
 
 
 class _Observed:
-    """Data of one series, whose distance from fits is measured: values, or the nonparametric estimate where they are not exact."""
+    """Data of one series whose distance from fits is measured: values, or the nonparametric estimate where they are not exact."""
 
     def __init__(self, known, cls, zeros, cut):
         self.known, self.zeros = without_zeros(known) if zeros == "share" else known, zeros
@@ -1314,10 +1316,10 @@ def goodness(  # noqa: PLR0913
 
     Notes
     -----
-    Of censored values, and those with entries, the distances are those between the fitted distribution and the nonparametric
+    Of censored values, and those with entries, distances are those between the fitted distribution and the nonparametric
     estimate: the product limit of Kaplan and Meier where times are exact or open above, else Turnbull's. Where that tells only
-    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. Simulated
-    data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
+    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. The
+    simulated data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
     others they are drawn from the product limit of these times, after the event. Between other ends, as of inspections, a
     simulated value gets one of the intervals of the data that hold it, with chances 1/(n P), P its probability by Turnbull's
     estimate; that censoring tells nothing of the values is presumed. With ``zeros="share"`` the test is that of the other values,

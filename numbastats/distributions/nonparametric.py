@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -243,6 +243,7 @@ class Survival(Intervals):
 
     _steps: Steps
     n_missing: int
+    _estimate: ClassVar[Callable[..., Any]]  # set by `inference`, whose tests need these estimates
 
     @property
     def time(self) -> NDArray[np.float64]:
@@ -473,8 +474,6 @@ class Survival(Intervals):
         ValueError
             For t beyond `last`, where the estimate is not 0 there; for an estimate without values.
         """
-        from numbastats.distributions.inference import Estimate
-
         t = self.last if t is None else float(t)
         level = checked_level(level)
         if not (t <= self.last or (self.survival[-1:] == 0.0).any()):
@@ -484,13 +483,13 @@ class Survival(Intervals):
             low, high = self._areas(self.since, t)[0], after[0]
             value = 0.5 * (low + high)
             said = f"between {low:.6g} and {high:.6g}, by where in their regions masses lie; intervals give no standard error"
-            return Estimate(value, math.nan, math.nan, math.nan, level, "Turnbull", None, said)
+            return self._estimate(value, math.nan, math.nan, math.nan, level, "Turnbull", None, said)
         with np.errstate(all="ignore"):
             terms = self.events / (self.at_risk * (self.at_risk - self.events))
         used = (self.time <= t) & (after[1:] != 0.0)
         se = math.sqrt(float(np.sum(np.square(after[1:])[used] * terms[used])))
         value, width = float(after[0]), half_width(level) * se
-        return Estimate(value, se, value - width, value + width, level, "Greenwood", None, "ok")
+        return self._estimate(value, se, value - width, value + width, level, "Greenwood", None, "ok")
 
     def _areas(self, times, t):
         """The restricted mean, and the areas below the estimate from each time on."""

@@ -7,7 +7,7 @@ import functools
 import math
 import types
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -180,7 +180,8 @@ def fit_rows(  # noqa: PLR0913
     models = models_of(covariance, tied)
     pool, threads = threads_or_pool(workers)
     options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads)
-    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means)
+    alone = len(candidates) * len(models) == 1
+    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means, alone=alone)
     options = dataclasses.replace(options, device=choose_device(device, workers=workers))
     D, d = rows.count, rows.x.shape[1]
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
@@ -189,7 +190,7 @@ def fit_rows(  # noqa: PLR0913
     job = functools.partial(_parts, _Wanted(candidates, models, criterion, se or cov, start, drawn), options)
     whole = _Cut(rows, per_set, dataset_index)
     given = (whole.part(lo, hi) for lo, hi in cuts)
-    results = map(job, given) if pool is None else mapped(pool, job, given)
+    results: Any = map(job, given) if pool is None else mapped(pool, job, given)
     parts, done = [], 0
     with bar(progress, D, "mixture.fit_many") as shown:
         try:

@@ -58,6 +58,7 @@ def on_the_host(options):
 
 def launched(p, kernel, args, n, options, space, written, *, cost, most=None):
     """Run a kernel over n problems of the data sets; the arguments at the places `written` are written."""
+    args = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) and i not in written else a for i, a in enumerate(args)]
     if options.device == "cpu":
         run(kernel, [p.rows, *args, NONE], n, options, (), cost=cost, most=most)
         return

@@ -145,7 +145,7 @@ class NormalMixture(Result):
         n, (point, shift) = math.prod(shape), self._point()
         tails = {"density": ((), np.float64), "resp": ((K,), np.float64), "labels": ((), np.int64)}
         sizes = [(n if name == wanted else 0, *tail) for name, (tail, _) in tails.items()]
-        check_columns(x.shape, d, "x")
+        check_columns(tuple(x.shape), d, "x")
         place = Place("cuda", kinds=(kind,))
         place.begin()
         rows = place.asarray(x, "x", np.float64).reshape(n, d)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import numbastats as ns
+from numbastats.mixture.multivariate import engine, information
 from numbastats.mixture.multivariate.arguments import one_table
 from numbastats.mixture.multivariate.covariances import MODELS
 from numbastats.mixture.multivariate.fitting import fit_rows
@@ -423,3 +427,59 @@ def test_marginal_times_conditional_is_the_joint_density():
     assert (
         found.mean()[[2]] == pytest.approx(found.marginal([2]).mean()) and found.marginal([2, 0]).cov()[0, 1] == found.cov()[2, 0]
     )
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_climbs_in_pieces_end_where_whole_ones_do(covariance, monkeypatch):
+    """Of large data sets a call of a kernel makes some passes, and Ctrl-C is answered between two."""
+    x = naive.blobs(3, 400, 3, 3, apart=1.0)
+    whole = fit(x, 3, covariance)
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    for most in (information.EXACT, 0):
+        monkeypatch.setattr(information, "EXACT", most)
+        pieces = fit(x, 3, covariance)
+        assert pieces.status == 0 and pieces.loglik == pytest.approx(whole.loglik, abs=1e-8)
+        np.testing.assert_allclose(pieces.means, whole.means, atol=1e-5)
+
+
+def test_ctrl_c_is_answered_within_a_climb(monkeypatch):
+    x, calls = naive.blobs(3, 400, 3, 3, apart=1.0), []
+
+    def pressed(p, kernel, *args, **options):
+        calls.append(kernel)
+        if calls.count(engine.EM_CLIMB) > 3:
+            raise KeyboardInterrupt
+        return launched(p, kernel, *args, **options)
+
+    launched = engine.launched
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "launched", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        fit(x, 3, starts="hierarchical")
+    assert set(calls[-3:]) == {engine.EM_CLIMB}  # calls of the kernel for one climb
+
+
+def test_few_rows_are_no_narrow_component():
+    """Seven rows next to a line among hundreds: their maximum is likelier, and by chance."""
+    rng = np.random.default_rng(2)
+    lump = np.c_[np.linspace(0.0, 0.5, 7), 0.008 * rng.normal(size=7)]
+    x = np.r_[rng.normal(size=(200, 2)), lump]
+    found = fit(x, 2)
+    assert found.status == 0 and found.condition < 1e4 * (found.weights.min() * 207 / 20) ** 2 * (1.0 + 1e-9)
+    free = fit(x, 2, max_condition=1e6)
+    assert free.status == 0 and free.loglik > found.loglik + 1.0 and free.condition > found.condition
+
+
+_SPEC = importlib.util.spec_from_file_location(
+    "multivariate_optima", Path(__file__).parents[3] / "asv_benchmarks" / "multivariate_optima.py"
+)
+multivariate_optima = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(multivariate_optima)
+KNOWN = json.loads(multivariate_optima.KNOWN.read_text())
+"""By `asv_benchmarks/multivariate_optima.py`: log-likelihoods of the best certified fits that any search found."""
+
+
+@pytest.mark.parametrize(("kind", "least"), [("long and thin", 0.95), ("nested", 0.9)])  # observed 1.0
+def test_most_fits_end_at_the_best_known_optimum(kind, least):
+    found = np.array([multivariate_optima.fitted(x, K, rng=3) for K, x in multivariate_optima.sets(kind)])
+    assert np.mean(found >= np.array(KNOWN[kind]) - multivariate_optima.SAME) >= least

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from numbastats._core.climb import copy
-from numbastats._core.endings import COLLAPSED
+from numbastats._core.endings import COLLAPSED, OK
 from numbastats._core.kernel import HostLoop, array_function
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, solve
 from numbastats.mixture.multivariate.kernels.climb import advance_em, advance_newton
@@ -34,7 +34,7 @@ from numbastats.mixture.multivariate.kernels.records import (
     ranges,
     settings_type,
 )
-from numbastats.mixture.multivariate.kernels.steps import copy_point, factor
+from numbastats.mixture.multivariate.kernels.steps import condition, copy_point, factor
 from numbastats.mixture.multivariate.kernels.sums import one_point
 
 DONORS = 256  # rows from which missing values are filled in, for the search alone
@@ -277,6 +277,8 @@ def observed_climb_cpu(x, w, off, shifts, rows, owner, model, settings, points, 
             if now.phase == EM:
                 loglik = observed_sums(data, trial, p, sums)
                 advance_em(now, loglik, sums, trial, model, facts, pivots, work)
+                if now.phase == DONE and now.status == OK:
+                    now.condition, now.excess = condition(trial, facts, work)
             else:
                 loglik = observed_information(data, trial, model, p, features, newton, sums, other, work, there)
                 advance_newton(now, loglik, trial, best, model, facts, pivots, features, newton, work, settings)

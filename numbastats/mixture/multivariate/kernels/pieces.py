@@ -8,14 +8,14 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from numbastats._core.endings import COLLAPSED
+from numbastats._core.endings import COLLAPSED, OK
 from numbastats._core.kernel import HostLoop, array_function
 from numbastats.mixture.multivariate.kernels.climb import advance_em, advance_newton
 from numbastats.mixture.multivariate.kernels.memory import features_of, lanes_of, new_memory, newton_of, sums_of
 from numbastats.mixture.multivariate.kernels.newton import Newton, counts, information_sums, places
 from numbastats.mixture.multivariate.kernels.passes import FAST, LANES, em_sums
 from numbastats.mixture.multivariate.kernels.records import DONE, EM, STATE_TYPE, model_type, ranges, settings_type
-from numbastats.mixture.multivariate.kernels.steps import Facts, factor
+from numbastats.mixture.multivariate.kernels.steps import Facts, condition, factor
 from numbastats.mixture.multivariate.kernels.sums import CHUNK, one_point
 
 _function = array_function(fastmath=("contract",), host=False)
@@ -138,6 +138,8 @@ def advance_cpu(sums, trial, best, newton, model, facts, pivots, settings, state
         moments = sums_of(memory, 0)
         _unpacked(sums, moments, facts.columns)
         advance_em(now, sums[0], moments, trial, model, facts, pivots, work)
+        if now.phase == DONE and now.status == OK:
+            now.condition, now.excess = condition(trial, facts, work)
     else:
         features = features_of(memory, 0)
         places(K, model, facts.columns, features.place)

@@ -107,10 +107,10 @@ def scores_one(tile, x, point, shape, shift, logs, density, resp, labels, memory
 
 
 def scores_cpu(x, point, shape, shift, logs, density, resp, labels, memory):
-    """Of n rows in their own layout (n, d): log densities, or without `logs` densities; responsibilities; most probable components.
+    """Of n rows in their own layout (n, d): (log) densities, responsibilities, most probable components.
 
-    Outputs without rows are left out. `shift` (2, d): what is subtracted from the columns, and what they are multiplied by. Rows
-    with missing values have NaN and -1.
+    Outputs without rows are left out; of densities `logs` asks for logarithms. `shift` (2, d): what is subtracted from the
+    columns, and what they are multiplied by. Rows with missing values have NaN and -1.
     """
     memory = new_memory(1, point.means.shape[0], point.means.shape[1], 0, 0, 0)
     for tile in range((x.shape[0] + LANES - 1) // LANES):
