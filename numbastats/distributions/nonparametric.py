@@ -124,8 +124,9 @@ def steps_of(known: Any, workers: Any = None) -> Steps:
     last, alive, start = (
         _each(extreme, which, values, count) for extreme, values in ((np.maximum, last), (np.maximum, alive), (np.minimum, late))
     )
-    total, values = np.bincount(which, w, count), np.bincount(which, minlength=count)
-    return Steps(*estimated(count, which, lo, hi, late, w, workers), last, total, values, alive, start)
+    places = estimated(count, which, lo, hi, late, w, workers)
+    weights, values = np.bincount(which, w, count), np.bincount(which, minlength=count)
+    return Steps._make((*places, last, weights, values, alive, start))
 
 
 def _off(which, count):
