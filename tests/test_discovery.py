@@ -95,9 +95,10 @@ def test_words_of_responses_are_written(discover, monkeypatch):
     """By the functions that make the records; one that is not known is refused."""
     known, found = discover.words_of(discover.RESPONSES), discover.makers(discover.RESPONSES)
     assert {"logit", "probit"} <= set(known["Classification"]) and {"gaussian", "poisson"} <= set(known["Regression"])
-    monkeypatch.setattr(discover, "makers", lambda folder: found | {"skellam": "Response"})
-    words = ", ".join(f'"{word}"' for word in [*known["Regression"], "skellam"])
-    assert f"    response : {{{words}}}\n" in discover.outcomes()
+    monkeypatch.setattr(discover, "makers", lambda folder: found | {"cloglog": "two_classes", "skellam": "Response"})
+    words = ", ".join(f'"{word}"' for word in [*known["Classification"], "cloglog"])
+    text = discover.outcomes()
+    assert f"    response : {{{words}}}\n" in text and "    response : str, one of these words\n" in text  # where they fill the line
     monkeypatch.setattr(discover, "makers", lambda folder: found | {"skellam": "difference"})
     with pytest.raises(SystemExit, match="skellam.py: difference makes no record"):
         discover.outcomes()

@@ -53,7 +53,8 @@ FOLDERS = {
     FAMILIES: Folder(),
     "kde/smoothing_kernels": Folder("RECORD"),
     RESPONSES: Folder(
-        *("", ("record",), "RESPONSES", "Record"), {"Classification": ("two_classes",), "Regression": ("Response", "Joint")}
+        *("", ("accelerated", "record"), "RESPONSES", "Record"),
+        {"Classification": ("two_classes",), "Regression": ("Response", "Joint", "accelerated")},
     ),
     "bayes/samplers": Folder("", ("adaptation", "algebra", "collapsed", "record", "scales"), "SAMPLERS", "Sampler"),
 }
@@ -294,8 +295,9 @@ def kernels():
 def outcomes():
     """The text of numbastats/bayes/estimator.py: the words of responses in its docstrings are written."""
     path = PACKAGE / "bayes" / "estimator.py"
-    parts = re.split(r"(?<= {4}response : )\{.*\}(?=\n)", path.read_text(encoding="utf-8"))
+    parts = re.split(r"(?<= {4}response : )(?:\{.*\}|str, one of these words)(?=\n)", path.read_text(encoding="utf-8"))
     found = ["{" + ", ".join(f'"{word}"' for word in words) + "}" for words in words_of(RESPONSES).values()]
+    found = [words if len(f"    response : {words}") <= WIDTH else "str, one of these words" for words in found]  # of the table
     if len(parts) != len(found) + 1:
         raise SystemExit(f"{path.relative_to(ROOT)} has not one line of responses for each of {', '.join(words_of(RESPONSES))}")
     return parts[0] + "".join(words + part for words, part in zip(found, parts[1:], strict=True))

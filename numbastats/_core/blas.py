@@ -67,18 +67,7 @@ def multiply(A, x, transposed):
 def products(A, out):
     """The lower triangle of A'A of a square matrix."""
     n, one = np.array([A.shape[0]], np.int32), np.array([1.0, 0.0])
-    _dsyrk(
-        _L.ctypes,
-        _T.ctypes,
-        n.ctypes,
-        n.ctypes,
-        one.ctypes,
-        A.ctypes,
-        n.ctypes,
-        one[1:].ctypes,
-        out.ctypes,
-        n.ctypes,
-    )
+    _dsyrk(_L.ctypes, _T.ctypes, n.ctypes, n.ctypes, one.ctypes, A.ctypes, n.ctypes, one[1:].ctypes, out.ctypes, n.ctypes)
 
 
 @_calls

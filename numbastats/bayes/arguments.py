@@ -26,7 +26,7 @@ from numbastats.random import RNG, Device
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
 Horseshoe: TypeAlias = Literal["horseshoe", "horseshoe+"]
-Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"]
+Sampler: TypeAlias = Literal["auto", "gibbs", "px-gibbs", "collapsed-gibbs", "predictor", "split-hmc", "surrogate"]
 RegressionSampler: TypeAlias = Literal["auto", "gibbs", "collapsed-gibbs", "predictor", "split-hmc", "surrogate"]
 Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
@@ -312,7 +312,7 @@ def check_free(free, facts, n, p, options):
     With a finite intercept_scale the prior mean of the intercept is that of y, one number more that is taken from y: where the
     columns then fit y exactly, the marginal likelihood of tau grows like tau, and the posterior is improper.
     """
-    bounded, scaled = options.tau is not None or options.slab is not None, record_of(options.response).scaled
+    bounded, scaled = options.tau is not None or options.slab is not None, record_of(options.response).flat
     if scaled and options.fit_intercept and p >= n - 1 and not bounded:
         if math.isfinite(options.intercept_scale):
             raise ValueError(
@@ -414,6 +414,23 @@ def numbers(name, v, n):
     return v
 
 
+def offsets_of_rows(offset, exposure, n, record, *, everywhere=False):
+    """Offsets of n rows, the logarithm of the exposure among them, or None; `everywhere` one number may stand for all rows."""
+    if everywhere:
+        offset, exposure = (np.full(n, v) if np.ndim(v) == 0 and v is not None else v for v in (offset, exposure))
+    offset = numbers("offset", offset, n)
+    if exposure is None:
+        return offset
+    if record.link != "log":
+        others = ", ".join(repr(one.word) for one in RESPONSES.values() if one.link == "log")
+        raise ValueError(f"exposure= multiplies the mean of response={others}, not of {record.word!r}; pass offset=")
+    exposure = numbers("exposure", exposure, n)
+    if not (exposure > 0.0).all():
+        i = int(np.argmin(exposure > 0.0))
+        raise ValueError(f"exposure[{i}] is {float(exposure[i])!r}; it has to be above 0: leave rows without exposure out")
+    return np.log(exposure) if offset is None else offset + np.log(exposure)
+
+
 def weights_of_rows(v, n):
     """Weights of n rows, or None; raises for negative ones, and where all are 0."""
     v = numbers("sample_weight", v, n)
@@ -435,9 +452,85 @@ def outcomes_as_numbers(y, n, options):
     return y
 
 
+def check_ends_given(y, event, censored, record, estimator):
+    """Raise unless outcomes come in one way, and censored ones with a response that takes them."""
+    if event is None and censored is None:
+        return
+    name = "event" if censored is None else "censored"
+    if not record.censors:
+        others = ", ".join(repr(one.word) for one in RESPONSES.values() if one.censors)
+        raise ValueError(f"{name}= is for lifetimes, response={others}, not for {record.word!r}; leave it out")
+    if censored is not None and (event is not None or y is not None):
+        raise ValueError("censored=(lower, upper) has the outcomes; pass y=None and no event= with it")
+    if censored is not None and (not isinstance(censored, (tuple, list)) or len(censored) != 2):
+        raise TypeError(f"censored= is a {type(censored).__name__}; pass a pair of arrays, the lower and the upper ends")
+    if y is None and censored is None:
+        raise ValueError(f"event= goes with y, the times, but {estimator} got none; pass y= as an array")
+
+
+def lifetimes(y, event, upper, n, options, *, whole=True):
+    """Outcomes of n rows, or both of their ends, shape (2, n), where some are censored; raises where they say too little.
+
+    Parameters
+    ----------
+    y : array_like
+        Times, or lower ends.
+    event : array_like or None
+        Whether they are over.
+    upper : array_like or None
+        Upper ends, which may be infinite.
+    n : int
+    options : Options
+    whole : bool
+        Whether a fit is made of them.
+    """
+    if event is None and upper is None:
+        return outcomes_as_numbers(y, n, options)
+    if upper is None:
+        y, over = outcomes_as_numbers(y, n, options), numbers("event", event, n)
+        if not np.isin(over, (0.0, 1.0)).all():
+            i = int(np.argmin(np.isin(over, (0.0, 1.0))))
+            raise ValueError(f"event[{i}] is {float(over[i])!r}; it is True (1) of a time that is over, False (0) of others")
+        upper = np.where(over == 1.0, y, np.inf)
+    else:
+        y, upper = (v[:, 0] if v.ndim == 2 and v.shape[1] == 1 else v for v in (doubles(v, "censored") for v in (y, upper)))
+        for j, v in enumerate((y, upper)):
+            if v.shape != (n,):
+                raise ValueError(f"censored[{j}] has shape {v.shape}, but X has {n} rows; pass one number per row")
+        bad = ~((y >= 0.0) | (y == -np.inf)) | ~(upper > 0.0) | ~(y <= upper) | (y == np.inf)
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise ValueError(
+                f"censored=({float(y[i])!r}, {float(upper[i])!r}) at row {i}: a time is between 0 and inf, the lower end not "
+                "above the upper one; pass (t, t) for a time t, (t, np.inf) for one above t, (0, t) for one below"
+            )
+        y = np.maximum(y, 0.0)
+    if not whole:
+        return np.array([y, upper])
+    exact, right, left = y == upper, upper == np.inf, (y == 0.0) & (upper < np.inf)
+    if (right | left).all() and not (left.any() and (right & (y > 0.0)).any()):
+        side, others = ("left", "shorter") if left.any() else ("right", "longer")
+        raise ValueError(
+            f"all times are censored at the {side}: any {others} ones fit them better; pass rows with known times, too"
+        )
+    same = np.unique(y[exact])
+    if same.size == 1 and ((y <= same[0]) & (same[0] <= upper)).all():
+        raise ValueError(f"all times may be {float(same[0])!r}, so that sigma is not determined; pass times that differ")
+    return np.array([y, upper])
+
+
 def level_and_size(y, weights, options):
-    """Mean, 0 without an intercept, and root mean square around it, of outcomes; raises where they leave sigma undetermined."""
+    """Mean, 0 without an intercept, and root mean square around it, of outcomes; raises where they leave sigma undetermined.
+
+    Where tails are heavy medians take the place of means.
+    """
     w = np.ones(y.size) if weights is None else weights
+    if record_of(options.response).robust:
+        counted = y[w > 0.0]
+        level = float(np.median(counted)) if options.fit_intercept else 0.0
+        size = 1.5 * float(np.median(abs(counted - level)))
+        if size > 1e-8 * abs(counted).max():
+            return level, size
     top = max(abs(y).max(), np.finfo(float).tiny)
     level = float(np.average(y / top, weights=w) * top) if options.fit_intercept else 0.0
     size = float(np.sqrt(np.average(((y - level) / top) ** 2, weights=w)) * top)

@@ -17,7 +17,6 @@ import threading
 import numpy as np
 
 from numbastats._core.place import Place
-from numbastats.bayes import kernels as k
 from numbastats.bayes.responses.record import record_of
 from numbastats.bayes.samplers import HAMILTONIAN, PREDICTOR, SAMPLERS, SURROGATE, WIDE, scales, surrogate
 from numbastats.bayes.samplers.adaptation import ANGLE, adapt
@@ -125,14 +124,16 @@ class Chains:
     """
 
     def __init__(self, rows, number=None, *, prior, kind, chains, warmup, key, sweeps=None):
-        self.prior, self.warmup = prior, warmup
+        self.warmup = warmup
         self.n, self.p = rows.shape
         self.sweeps = surrogate.sweeps(self.n, self.p) if sweeps is None else sweeps
         self.sampler = sampler_of(rows.response, kind, self.n, self.p, prior.slab)
         self.choosing = kind == AUTO and self.sampler is HAMILTONIAN
-        self.weight = rows.facts[k.WEIGHT].sum()
+        self.own = tuple(one.name for one in rows.own) if self.sampler.adapts else ()  # in front of the coefficients
+        self.prior = prior._replace(free=(*[0.0] * len(self.own), *prior.free))
+        self.weight, self.response = rows.known, rows.response
         first, of = (0, chains) if number is None else number
-        size = self.p + self.n * self.sampler.by_rows(self.n, self.p)
+        size = self.p + len(self.own) + self.n * self.sampler.by_rows(self.n, self.p)
         place = self._place(rows)
         self.numbers = scales.Numbers(
             key, first, chains, of, size, self.sweeps, place, prior.slab if prior.slab_df is None else None
@@ -172,8 +173,14 @@ class Chains:
         """Arrays of all chains by name, all that the sampler has or some; what they hold is that of the moment."""
         s = self.state
         found = {"b": s.b, **s.scales._asdict(), "loglik": getattr(s, "loglik", None)} | getattr(s, "extras", {})
+        found |= {name: s.b[:, j] for j, name in enumerate(self.own)}
         wanted = {name: found.get(name) for name in names or found}
         host = {name: self.numbers.place.host(v) for name, v in wanted.items() if v is not None}
+        if self.own:
+            host |= {name: host[name][:, len(self.own) :] for name in ("b", "d", "second") if name in host}
+            if "loglik" in host:  # that of the steps has the prior of the own parameters in it
+                records = zip(self.own, record_of(self.response).own, strict=True)
+                host["loglik"] = host["loglik"] - sum(one.log_prior(found[name]) for name, one in records)
         return host | {"accepted": self.accepted}
 
     def advance(self):
@@ -187,7 +194,7 @@ class Chains:
             self.ratios.append(info.ratios)
         if i < self.warmup and self.sampler.adapts:
             s = self.state
-            B, rotates = self.quantities("b")["b"], not self.sampler.sweeps
+            B, rotates = self.numbers.place.host(s.b), not self.sampler.sweeps
             metric = adapt(self.rows, s.metric, B, i, self.warmup, info.acceptance.mean(), rotates=rotates)
             metric = metric if metric.H is s.metric.H else _each(metric, self.numbers.place.asarray)
             self.state, self.angle = s._replace(metric=metric), metric.angle

@@ -277,7 +277,7 @@ class Run:
             draws["log_slab"] = self._kept["log_slab"] + math.log(self.scaling.unit)
         if "d" in self._kept:
             log_lambda = -0.5 * np.log(self._kept["d"]) - T[:, :, None]
-            log_lambda[..., : self.chains.prior.skip] = np.nan  # those that are not shrunk have no scale
+            log_lambda[..., : self.chains.prior.skip - len(self.chains.own)] = np.nan  # those that are not shrunk have no scale
             draws["log_lambda"] = self.scaling.placed(log_lambda)[:, :, skip:]
         return draws
 
@@ -345,10 +345,14 @@ class Run:
             tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
         elif options.slab is None and hopeless:
             tips.append("slab= the size of the largest coefficients that may be")
-        if record.screen and self.chains.p > self.chains.n:
+        n, p = self.chains.n, self.chains.p
+        wide = p > n and self.chains.sampler.by_rows(n, p)
+        if wide and options.tau is None and options.tau_scale == 1.0:
+            tips.append("tau_scale=q/((p - q)*sqrt(n)) where about q of p columns are expected to matter in n rows")
+        if record.screen and p > n and not wide:
             tips.append(
                 f"those columns only that HorseshoeRegression().fit(X, {record.screen}) finds to matter, as chains of "
-                f"{record.noun} move slowly with more columns ({self.chains.p}) than rows ({self.chains.n})"
+                f"{record.noun} move slowly with more columns ({p}) than rows ({n})"
             )
         elif hopeless:
             tips.append("fewer columns")

@@ -8,7 +8,7 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args, overload
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 
 from numbastats._core.archive import read_archive, write_archive
 from numbastats._core.checks import checked_level, choice
+from numbastats._core.data import doubles
 from numbastats._core.errors import ConvergenceWarning, names_ours, renamed, warn
 from numbastats._core.estimator import Estimator, not_fitted
 from numbastats._core.kinds import rows_alike
@@ -36,11 +37,25 @@ from numbastats.random import RNG
 
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
-_FITTED = ("_options", "_run")
+_FITTED = ("_options", "_run", "_shifted")
 _WIDE = 10.0  # prior standard deviation of unpenalised coefficients, where a flat prior may make the posterior improper
 
-Kind: TypeAlias = Literal["mean", "outcome"]
+Kind: TypeAlias = Literal["mean", "outcome", "median"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
+
+
+def _logarithms(y):
+    """Of times, of which lower ends may be 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(y)
+
+
+def _typical(y):
+    """A finite number for each outcome or pair of ends: one of them, or the middle."""
+    if y.ndim == 1:
+        return y
+    lower, upper = y
+    return np.where(np.isinf(upper), lower, np.where(np.isinf(lower), upper, 0.5 * (lower + upper)))
 
 
 class Outcomes(NamedTuple):
@@ -56,6 +71,15 @@ class Outcomes(NamedTuple):
     outcomes: NDArray[np.float64] | None = None
     level: float = 0.0
     size: float = 1.0
+
+
+class _Rows(TypedDict, total=False):
+    """What goes with the rows of a criterion beside outcomes and offsets."""
+
+    exposure: ArrayLike
+    sample_weight: ArrayLike
+    event: ArrayLike
+    censored: tuple[ArrayLike, ArrayLike]
 
 
 class _Regression(Estimator, Options):
@@ -84,25 +108,37 @@ class _Regression(Estimator, Options):
 
     # --- sampling ---
 
-    def _fit(self, X, y, sample_weight=None, offset=None):
+    def _fit(self, X, y, sample_weight=None, offset=None, exposure=None, event=None, censored=None):
         """Sample the posterior; the docstrings of `fit` list parameters and exceptions."""
         params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
-        for values, called in ((y, "y"), (sample_weight, "sample_weight"), (offset, "offset")):
+        arguments.check_ends_given(y, event, censored, record_of(options.response), type(self).__name__)
+        y, upper = (y, None) if censored is None else censored
+        given = {
+            "y": y,
+            "sample_weight": sample_weight,
+            "offset": offset,
+            "exposure": exposure,
+            "event": event,
+            "censored": upper,
+        }
+        for called, values in given.items():
             one = called == "y" and hasattr(values, "iloc") and values.shape[1:] == (1,)
             rows_alike(X, values.iloc[:, 0] if one else values, ("X", called))
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
         names, missing = arguments.names_of(X), 0
         if options.nan_policy == "omit":
-            X, (y, sample_weight, offset), missing = arguments.complete(X, (y, sample_weight, offset))
+            X, kept, missing = arguments.complete(X, given.values())
+            given = dict(zip(given, kept, strict=True))
         reader = Reader(X)
+        y = given.pop("y")
         arguments.check_outcomes_given(y, reader.X is None, type(self).__name__)
         storage = arguments.storage_type(self.dtype, self.quantize, self.response)
         facts = survey(reader, whole=storage == "int8")
         if facts.p == 0:
             raise ValueError(f"X has 0 feature(s) (shape=({facts.n}, 0)) while a minimum of 1 is required; pass columns")
-        found = self._outcomes(facts.y if y is None else y, facts.n, options, sample_weight, offset)
+        found = self._outcomes(facts.y if y is None else y, facts.n, options, **given)
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
         storage = storage_by_size(facts) if storage is None else storage
         free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
@@ -119,7 +155,7 @@ class _Regression(Estimator, Options):
             with one_blas_thread(*rows.shape):
                 run = Run(make(rows, None, chains=self.chains), options, units, labels)
         self._forget()
-        self._options, self._run = options, run
+        self._options, self._run, self._shifted = options, run, offset is not None or exposure is not None
         self.n_features_in_, self.n_missing_ = facts.p, missing
         if found.classes is not None:
             self.classes_ = found.classes
@@ -132,7 +168,7 @@ class _Regression(Estimator, Options):
             raise
         return self
 
-    def _outcomes(self, y, n, options, sample_weight, offset):
+    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored):
         """The outcomes in the sampler's form."""
         raise NotImplementedError
 
@@ -250,6 +286,15 @@ class _Regression(Estimator, Options):
             arguments.finite(x, lo)
         return X
 
+    def _offset(self, offset, exposure, n):
+        """Offsets of the rows of a prediction, or None; raises where the fit had some and these rows have none."""
+        if offset is None and exposure is None and getattr(self, "_shifted", False):
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with offset= or exposure=, and predictions depend on it; pass that of "
+                "these rows, or offset=0.0 for none"
+            )
+        return arguments.offsets_of_rows(offset, exposure, n, self._record, everywhere=True)
+
     def decision_draws(self, X: ArrayLike) -> NDArray[np.float64]:
         """Linear predictors of every draw, without an offset.
 
@@ -268,18 +313,22 @@ class _Regression(Estimator, Options):
             out[:, part] = m.T
         return out
 
-    def sample_outcomes(self, X: ArrayLike, *, offset: ArrayLike | None = None, rng: RNG = None) -> NDArray[Any]:
+    def sample_outcomes(
+        self, X: ArrayLike, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None, rng: RNG = None
+    ) -> NDArray[Any]:
         """Draws of new outcomes: the posterior predictive distribution of every row.
 
         They vary by the uncertainty of the parameters and by that of an outcome given them: of numbers by sigma, of counts as
-        Poisson variables. Functions of several outcomes (sums, the largest, exceedances) have the distribution of the rows
-        here, since those are drawn under the same parameters.
+        Poisson variables. Lifetimes are whole ones, also of rows that were censored. Functions of several outcomes (sums, the
+        largest, exceedances) have the distribution of the rows here, since those are drawn under the same parameters.
 
         Parameters
         ----------
         X : array_like, shape (n, p)
-        offset : array_like, shape (n,), optional
-            Added to the linear predictors; 0 by default, whatever `fit` got.
+        offset : float or array_like, shape (n,), optional
+            Added to the linear predictors; needed if `fit` got an offset or exposure, 0.0 for none.
+        exposure : float or array_like, shape (n,), optional
+            Multiplies the means of counts and positive numbers: its logarithm is added to the offset.
         rng : None, int, SeedSequence or Generator
             Seed of the outcomes; that of the estimator has no part in them.
 
@@ -295,7 +344,7 @@ class _Regression(Estimator, Options):
         """
         self._need_draws("sample_outcomes")
         X = self._matrix(X)
-        offset, key = arguments.numbers("offset", offset, X.shape[0]), Key(normalise_rng(rng))
+        offset, key = self._offset(offset, exposure, X.shape[0]), Key(normalise_rng(rng))
         return self._as_outcomes(predictions.outcomes(self.draws_, X, self._record, key, offset))
 
     def _as_outcomes(self, y):
@@ -336,19 +385,24 @@ class _Regression(Estimator, Options):
         options = self._options
         return predictions.side_by_side(self.draws_, names, options)
 
-    def _pair(self, X, y, offset):
-        """X and the numbers that the likelihood takes for outcomes, checked."""
-        X, y = self._matrix(X), arguments.column(y)
-        if not X.shape[0]:
-            raise ValueError(f"X has shape {X.shape}; at least one row is needed")
-        return X, self._likelihood_outcomes(y, X.shape[0]), arguments.numbers("offset", offset, X.shape[0])
-
-    def _log_likelihoods(self, X, y, offset=None):
+    def _log_likelihoods(self, X, y, offset=None, **more):
+        """Log-likelihoods of the rows under every draw, some rows at a time, times the weights of the rows."""
         self._need_draws("leave-one-out prediction")
-        X, y, offset = self._pair(X, y, offset)
-        return predictions.log_likelihoods(self.draws_, X, y, self.workers, record=self._record, offset=offset)
+        X = self._matrix(X)
+        n = X.shape[0]
+        if not n:
+            raise ValueError(f"X has shape {X.shape}; at least one row is needed")
+        exposure, weights = more.pop("exposure", None), arguments.weights_of_rows(more.pop("sample_weight", None), n)
+        y, shift = self._likelihood_outcomes(y, n, **more)
+        offset, lo = self._offset(offset, exposure, n), 0
+        for found in predictions.log_likelihoods(self.draws_, X, y, self.workers, record=self._record, offset=offset):
+            rows = slice(lo, lo := lo + len(found))
+            found = found if shift is None else found + shift[rows, None]
+            yield found if weights is None else weights[rows, None] * found
 
-    def waic(self, X: ArrayLike, y: ArrayLike, offset: ArrayLike | None = None) -> dict[str, Any]:
+    def waic(
+        self, X: ArrayLike, y: ArrayLike | None = None, offset: ArrayLike | None = None, **rows: Unpack[_Rows]
+    ) -> dict[str, Any]:
         """Widely applicable information criterion of the rows.
 
         Parameters
@@ -357,6 +411,9 @@ class _Regression(Estimator, Options):
         y : array_like, shape (n,)
         offset : array_like, shape (n,), optional
             What `fit` got, if it got one.
+        exposure, sample_weight, event, censored : optional
+            As in `fit`. Weights multiply the log-likelihoods of the rows. A censored row counts by the logarithm of the
+            probability of what is known of it.
 
         Returns
         -------
@@ -371,17 +428,19 @@ class _Regression(Estimator, Options):
         self._need_draws("waic")
         if self.draws_["log_tau"].size < 2:
             raise ValueError("waic needs the variance over draws, but there is one draw only; use continue_(draws)")
-        return predictions.waic(self._log_likelihoods(X, y, offset))
+        return predictions.waic(self._log_likelihoods(X, y, offset, **rows))
 
-    def loo(self, X: ArrayLike, y: ArrayLike, offset: ArrayLike | None = None) -> dict[str, Any]:
+    def loo(
+        self, X: ArrayLike, y: ArrayLike | None = None, offset: ArrayLike | None = None, **rows: Unpack[_Rows]
+    ) -> dict[str, Any]:
         """Leave-one-out predictive density by Pareto-smoothed importance sampling.
 
         Parameters
         ----------
         X : array_like, shape (n, p)
         y : array_like, shape (n,)
-        offset : array_like, shape (n,), optional
-            What `fit` got, if it got one.
+        offset, exposure, sample_weight, event, censored : optional
+            As in `waic`.
 
         Returns
         -------
@@ -393,7 +452,7 @@ class _Regression(Estimator, Options):
         ValueError
             As `waic`.
         """
-        return predictions.loo(self._log_likelihoods(X, y, offset))
+        return predictions.loo(self._log_likelihoods(X, y, offset, **rows))
 
     # --- files ---
 
@@ -420,6 +479,7 @@ class _Regression(Estimator, Options):
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
+        facts["shifted"] = self._shifted
         plain = lambda v: v.tolist() if isinstance(v, (np.generic, np.ndarray)) else np.dtype(v).name  # noqa: E731
         if hasattr(self, "classes_"):
             arrays["classes"] = np.array(self.classes_.tolist())
@@ -465,6 +525,7 @@ class _Regression(Estimator, Options):
             model.feature_names_in_ = file["feature_names"].astype(object)
         model.n_features_in_, model.n_iter_, model.converged_ = facts["n_features"], facts["n_iter"], facts["converged"]
         model.stats_, model.sampler_ = facts["stats"], facts["stats"]["sampler"]
+        model._shifted = facts.get("shifted", False)  # files of the first versions do not say
         model._point_estimates()
         return model
 
@@ -534,7 +595,7 @@ class _Classifier(_Regression):
     classes_: NDArray[Any]
     intercept_: NDArray[np.float64]
 
-    def _outcomes(self, y, n, options, sample_weight, offset):
+    def _outcomes(self, y, n, options, sample_weight, offset, **others):
         classes, signs = arguments.classes_and_signs(y, n)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
         record = record_of(self.response)
@@ -547,9 +608,10 @@ class _Classifier(_Regression):
         return Outcomes(signs, classes[1], facts, classes)
 
     def _likelihood_outcomes(self, y, n):
+        y = arguments.column(y)
         if y.shape != (n,) or not np.isin(y, self.classes_).all():
             raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {n} rows of X")
-        return np.where(y == self.classes_[1], 1.0, -1.0)
+        return np.where(y == self.classes_[1], 1.0, -1.0), None
 
     def _as_outcomes(self, y):
         return self.classes_[(y > 0.0).astype(int)]
@@ -588,8 +650,8 @@ class _Classifier(_Regression):
             Also return the central interval with this probability for P(y = 1).
         draws : int, optional
             Use this many of the draws, equally spaced; needs stored draws.
-        offset : array_like, shape (n,), optional
-            Added to the linear predictors; 0 by default, whatever `fit` got.
+        offset : float or array_like, shape (n,), optional
+            Added to the linear predictors; needed if `fit` got one, 0.0 for none.
 
         Returns
         -------
@@ -606,14 +668,14 @@ class _Classifier(_Regression):
         if interval is not None:
             interval = checked_level(interval, "interval")
         if not self.draws_:
-            if interval is not None or draws is not None or offset is not None:
+            if interval is not None or draws is not None or offset is not None or self._shifted:
                 self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "an offset")
             scores = self._normal_scores("predict_proba", X)
             return predictions.of_both(self._record.probability, scores)
         X = self._matrix(X)
         if draws is not None:
             arguments.count("draws", draws)
-        offset = arguments.numbers("offset", offset, X.shape[0])
+        offset = self._offset(offset, None, X.shape[0])
         p, ends = predictions.probabilities(self.draws_, X, interval, draws, self.workers, record=self._record, offset=offset)
         return p if interval is None else (p, *ends)
 
@@ -637,12 +699,12 @@ class _Classifier(_Regression):
         """
         self._fitted()
         if not self.draws_:
-            if offset is not None:
+            if offset is not None or self._shifted:
                 self._need_draws("an offset")
             scores = self._normal_scores("predict_log_proba", X)
             return predictions.of_both(self._record.log_probability, scores)
         X = self._matrix(X)
-        offset = arguments.numbers("offset", offset, X.shape[0])
+        offset = self._offset(offset, None, X.shape[0])
         return predictions.log_probabilities(self.draws_, X, self.workers, record=self._record, offset=offset)
 
     def predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[Any]:
@@ -661,7 +723,9 @@ class _Classifier(_Regression):
         self._fitted()
         return self.classes_[(self.predict_proba(X, offset=offset)[:, 1] > 0.5).astype(int)]
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+    ) -> float:
         """Share of rows whose class is predicted correctly.
 
         Parameters
@@ -669,6 +733,8 @@ class _Classifier(_Regression):
         X : array_like, shape (n, p)
         y : array_like, shape (n,)
         sample_weight : array_like, shape (n,), optional
+        offset : array_like, shape (n,), optional
+            As in `predict_proba`.
 
         Returns
         -------
@@ -679,7 +745,7 @@ class _Classifier(_Regression):
         ValueError
             For a wrong number of columns, outcomes or weights.
         """
-        y, found = arguments.column(y), self.predict(X)
+        y, found = arguments.column(y), self.predict(X, offset=offset)
         y = arguments.outcomes_of_rows(y, found.size)
         return float(np.average(found == y, weights=None if sample_weight is None else arguments.column(sample_weight)))
 
@@ -713,7 +779,7 @@ class HorseshoeClassifier(_Classifier):
         As for `BayesProbit`: columns whose coefficients are not shrunk.
     groups : list of lists of int or str, optional
         As for `BayesProbit`: columns that share a local scale.
-    sampler : {"auto", "collapsed-gibbs", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
+    sampler : {"auto", "collapsed-gibbs", "predictor", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
         As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit".
     chains, warmup, draws, thin, keep, inner_sweeps
         As for `BayesProbit`.
@@ -808,22 +874,33 @@ class HorseshoeClassifier(_Classifier):
 
 @parametrised
 class HorseshoeRegression(_Regression):
-    """Regression of numbers or counts with the horseshoe prior: ``E(y | x) = F(offset + a + x'b)``.
+    """Regression of numbers, counts or lifetimes with the horseshoe prior, by a linear predictor ``m = offset + a + x'b``.
 
     Parameters
     ----------
-    response : {"gaussian", "poisson"}
+    response : str, one of these words
         Distribution of an outcome given m, its linear predictor:
 
-        ========  ============================================================
-        gaussian  normal with mean m and unknown standard deviation sigma
-        poisson   Poisson with mean exp(m)
-        ========  ============================================================
+        =================  ==================================================================================================
+        gaussian           normal with mean m and unknown standard deviation sigma
+        student_t          m + sigma times a variable of Student's t distribution with df degrees of freedom, at least 2
+        poisson            Poisson with mean exp(m)
+        negative_binomial  with mean exp(m) and variance ``mean + mean^2 / size``
+        gamma              with mean exp(m) and variance ``mean^2 / shape``
+        weibull            a lifetime whose logarithm is m + sigma times that of a standard exponential variable
+        exponential        the same with sigma = 1, of the mean exp(m)
+        lognormal          a lifetime whose logarithm is normal, with mean m and standard deviation sigma
+        loglogistic        a lifetime whose logarithm is m + sigma times a logistic variable
+        =================  ==================================================================================================
+
+        Which one fits data: :doc:`/outcomes`.
     prior : {"horseshoe", "horseshoe+"}
         lambda_j below is half-Cauchy, or the product of two half-Cauchy variables: more mass near 0 and far out.
     tau_scale : float
         Scale of the half-Cauchy prior of tau, where ``b_j ~ N(0, lambda_j^2 tau^2)``; for "gaussian"
-        this is the prior of ``b_j / sigma``, so that results do not depend on the unit of y.
+        this is the prior of ``b_j / sigma``, so that results do not depend on the unit of y. For "student_t" and lifetimes other
+        than exponential ones it is that of b_j by the spread of y, or of its logarithm: 1.5 times the median distance from the
+        median, and the root mean square around the mean.
     tau : float, optional
         Fixes tau.
     slab : float, optional
@@ -842,7 +919,7 @@ class HorseshoeRegression(_Regression):
         depend on each other. For "poisson", where a flat prior may make the posterior improper, it is 10 in place of infinite.
     groups : list of lists of int or str, optional
         As for `BayesProbit`: columns that share a local scale.
-    sampler : {"auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
+    sampler : {"auto", "gibbs", "collapsed-gibbs", "predictor", "split-hmc", "surrogate"}
         How the posterior is sampled. For "gaussian":
 
         ===============  ==================================================================================================
@@ -851,7 +928,8 @@ class HorseshoeRegression(_Regression):
         collapsed-gibbs  the same, and tau once more with coefficients and sigma integrated out; n x n algebra
         ===============  ==================================================================================================
 
-        For "poisson" one of the last two, as for `BayesProbit`.
+        For the others "split-hmc" and "surrogate", as for `BayesProbit`, and "predictor": the linear predictors first, then the
+        coefficients given these, by n x n algebra; "auto" takes it for more columns than rows.
     chains, warmup, draws, thin, keep, inner_sweeps
         As for `BayesProbit`.
     standardize : bool
@@ -870,13 +948,18 @@ class HorseshoeRegression(_Regression):
         Posterior means.
     intercept_ : float
     draws_ : dict
-        As for `BayesProbit`, and "log_sigma", shape (chains, draws), for "gaussian".
+        As for `BayesProbit`, and, of shape (chains, draws), the transformed parameters beside the coefficients, which
+        `dispersion_` has as they are: "log_sigma"; "log_df_minus_2" for "student_t"; "log_size" for "negative_binomial";
+        "log_shape" for "gamma".
     n_features_in_, n_iter_, feature_names_in_, converged_, sample_stats_, moments_, stats_, sampler_
         As for `BayesProbit`.
 
     Notes
     -----
-    The prior density of sigma is proportional to 1/sigma. A row of weight w adds w times its log-likelihood. For "gaussian" an
+    The prior density of sigma is proportional to 1/sigma for "gaussian"; for "student_t" and lifetimes it is half-normal with the
+    standard deviation 1 in units of the spread above. ``1 / sqrt(size)`` of "negative_binomial" and the coefficient of variation
+    ``1 / sqrt(shape)`` of "gamma" are half-normal with the standard deviation 1. The density of df is proportional to
+    ``df * exp(-df / 10)`` from 2 on (Juarez and Steel). A row of weight w adds w times its log-likelihood. For "gaussian" an
     iteration costs p^3/3 multiplications and none that depend on the number of rows; of "collapsed-gibbs" n^2 p/2, with a slab
     some eight times as many. Its draws depend neither on the number of threads nor on the executor.
 
@@ -894,6 +977,8 @@ class HorseshoeRegression(_Regression):
     A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with Gaussian scale mixture priors in high-dimensional
     regression", Biometrika 103 (2016); J. Johndrow, P. Orenstein, A. Bhattacharya, "Scalable approximate MCMC algorithms for the
     horseshoe prior", Journal of Machine Learning Research 21(73) (2020), the exact algorithm, for "collapsed-gibbs".
+    M. A. Juarez, M. F. J. Steel, "Model-based clustering of non-Gaussian panel data based on skew-t distributions", Journal of
+    Business and Economic Statistics 28 (2010), for the prior of df.
 
     Examples
     --------
@@ -947,6 +1032,9 @@ class HorseshoeRegression(_Regression):
         sample_weight: ArrayLike | None = None,
         *,
         offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+        event: ArrayLike | None = None,
+        censored: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Self:
         """Sample the posterior.
 
@@ -955,11 +1043,19 @@ class HorseshoeRegression(_Regression):
         X : array_like, shape (n, p), or callable
             As for `BayesProbit.fit`.
         y : array_like, shape (n,)
-            Finite numbers; 0, 1, 2 and so on for response="poisson". None with a callable X.
+            Finite numbers; 0, 1, 2 and so on for counts, above 0 for times and "gamma". None with a callable X or `censored`.
         sample_weight : array_like, shape (n,), optional
             Weights of the rows' log-likelihoods, as if a row had come that many times.
         offset : array_like, shape (n,), optional
-            Added to the linear predictors: for counts, the logarithm of the exposure.
+            Added to the linear predictors. Predictions then need one, too.
+        exposure : array_like, shape (n,), optional
+            Multiplies the means of counts and of "gamma", as the time for which a row was counted: its logarithm is added to the
+            offset.
+        event : array_like of bool, shape (n,), optional
+            Of lifetimes whether they are over at y: True or 1, else False or 0, and y is the time so far (right censoring).
+        censored : (array_like, array_like), optional
+            Lower and upper ends of lifetimes, in the place of y: equal ones of a time that is known, inf above where it is not
+            over, 0 below where it was over before the upper end; also an interval.
 
         Returns
         -------
@@ -970,41 +1066,87 @@ class HorseshoeRegression(_Regression):
         ------
         ValueError
             As `BayesProbit.fit`; for weights that are negative, all 0 or, with "gaussian", of a sum up to 1; for a wrong number
-            of weights or offsets; for "counts" that are not; for outcomes that are all equal.
+            of weights or offsets; for "counts" that are not; for outcomes that are all equal, or all censored.
         TypeError, MemoryError
             As `BayesProbit.fit`.
         """
-        return self._fit(X, y, sample_weight, offset)
+        return self._fit(X, y, sample_weight, offset, exposure, event, censored)
 
-    def _outcomes(self, y, n, options, sample_weight, offset):
-        y = arguments.outcomes_as_numbers(y, n, options)
-        weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
-        signs = np.ones(n, np.int8)
-        if not record_of(self.response).scaled:
-            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=y)
+    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored):
+        record = record_of(options.response)
+        ends = arguments.lifetimes(y, event, censored, n, options)
+        weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.offsets_of_rows(offset, exposure, n, record)
+        signs, first = np.ones(n, np.int8), np.atleast_2d(ends)[0]
+        y = _logarithms(ends) if record.log else ends
+        if not record.scaled:
+            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first)
         rest = y if offset is None else y - offset
-        level, size = arguments.level_and_size(rest, weights, options)
+        level, size = arguments.level_and_size(_typical(rest), weights, options)
         facts = facts_of_rows(weights, None, (rest - level) / size)
-        return Outcomes(signs, facts=facts, outcomes=y, level=level, size=size)
+        return Outcomes(signs, facts=facts, outcomes=first, level=level, size=size)
 
-    def _likelihood_outcomes(self, y, n):
-        return arguments.outcomes_as_numbers(y, n, dataclasses.replace(self._options, fit_intercept=False))
+    def _likelihood_outcomes(self, y, n, event=None, censored=None):
+        """Outcomes as the record takes them; what makes log densities of logarithms those of the outcomes, or None."""
+        arguments.check_ends_given(y, event, censored, self._record, type(self).__name__)
+        y, upper = (y, None) if censored is None else censored
+        if event is None and upper is None:
+            y = arguments.outcomes_as_numbers(arguments.column(y), n, dataclasses.replace(self._options, fit_intercept=False))
+        else:
+            y = arguments.lifetimes(y, event, upper, n, self._options, whole=False)
+        if not self._record.log:
+            return y, None
+        ends = _logarithms(y)
+        lower, upper = np.broadcast_to(ends, (2, n))
+        return ends, np.where(lower == upper, -upper, 0.0)
 
     # --- prediction ---
 
     @overload
     def predict(
-        self, X: ArrayLike, interval: None = None, *, kind: Kind = "mean", offset: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        interval: None = None,
+        *,
+        kind: Kind = "mean",
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+        frame: Literal[False] = False,
     ) -> NDArray[np.float64]: ...
 
     @overload
     def predict(
-        self, X: ArrayLike, interval: float, *, kind: Kind = "mean", offset: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        interval: float,
+        *,
+        kind: Kind = "mean",
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+        frame: Literal[False] = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 
+    @overload
     def predict(
-        self, X: ArrayLike, interval: float | None = None, *, kind: Kind = "mean", offset: ArrayLike | None = None
-    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        self,
+        X: ArrayLike,
+        interval: float | None = None,
+        *,
+        kind: Kind = "mean",
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+        frame: Literal[True],
+    ) -> Table: ...
+
+    def predict(
+        self,
+        X: ArrayLike,
+        interval: float | None = None,
+        *,
+        kind: Kind = "mean",
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+        frame: bool = False,
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | Table:
         """Posterior mean of the outcome of every row, with intervals of the mean outcome or of a single one.
 
         Parameters
@@ -1012,21 +1154,27 @@ class HorseshoeRegression(_Regression):
         X : array_like, shape (n, p)
         interval : float, optional
             Also return the central interval with this probability; needs stored draws.
-        kind : {"mean", "outcome"}
+        kind : {"mean", "outcome", "median"}
             What the interval is of: the mean of many outcomes at such a row, which narrows with more rows in the fit, or one new
-            outcome, which varies around the mean as well. The prediction itself is the same.
-        offset : array_like, shape (n,), optional
-            Added to the linear predictors; 0 by default, whatever `fit` got.
+            outcome, which varies around the mean as well. The prediction itself is the same. "median" predicts the median of the
+            outcomes at such a row, by its posterior median, with an interval of it, as for lifetimes, whose mean may be infinite.
+        offset : float or array_like, shape (n,), optional
+            Added to the linear predictors; needed if `fit` got an offset or exposure, 0.0 for none.
+        exposure : float or array_like, shape (n,), optional
+            As in `fit`, of the rows here.
+        frame : bool
+            Whether the result is a table with the columns "mean" or "median", "lower" and "upper".
 
         Returns
         -------
-        numpy.ndarray, shape (n,), or tuple
+        numpy.ndarray, shape (n,), or tuple, or Table
             With `interval`: (means, lower, upper).
 
         Raises
         ------
         ValueError
-            For a wrong number of columns or offsets, and without draws where they are needed, as for response="poisson".
+            For a wrong number of columns or offsets, for none where the fit had some, without draws where they are needed, as for
+            response="poisson", and for an infinite mean.
 
         Notes
         -----
@@ -1035,26 +1183,112 @@ class HorseshoeRegression(_Regression):
         share, apart from that of the draws themselves. They do not change from call to call.
         """
         self._fitted()
-        choice("kind", kind, ("mean", "outcome"))
+        choice("kind", kind, get_args(Kind))
         if interval is not None:
             interval = checked_level(interval, "interval")
-        record = self._record
-        if interval is not None or record.mean is not None:
-            self._need_draws("an interval" if interval is not None else f"the mean of {record.noun}")
+        ends: Any = None
+        record, name = self._record, "median" if kind == "median" else "mean"
+        plain = interval is None and record.mean is None and kind != "median"
+        if not plain:
+            self._need_draws("an interval" if interval is not None else f"the {name} of {record.noun}")
         X = self._matrix(X)
-        offset = arguments.numbers("offset", offset, X.shape[0])
-        if interval is None and record.mean is None:
+        offset = self._offset(offset, exposure, X.shape[0])
+        if plain:
             m = X.astype(np.float64) @ self.coef_ + self.intercept_
-            return m if offset is None else m + offset
-        mean, ends = predictions.means(self.draws_, X, record, None if kind == "outcome" else interval, offset)
-        if interval is None:
-            return mean
-        if kind == "outcome":
+            found = m if offset is None else m + offset
+        elif kind == "median":
+            found, ends = predictions.medians(self.draws_, X, record, interval, offset)
+        else:
+            found, ends = predictions.means(self.draws_, X, record, None if kind == "outcome" else interval, offset)
+        if kind == "outcome" and interval is not None:
             ends = predictions.outcome_intervals(self.draws_, X, record, interval, offset)
-        return mean, *ends
+        if interval is None:
+            return Table({name: found}) if frame else found
+        return Table({name: found, "lower": ends[0], "upper": ends[1]}, level=interval) if frame else (found, *ends)
+
+    def predict_survival(
+        self, X: ArrayLike, times: ArrayLike, interval: float | None = None, *, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Probability that the lifetime of every row is longer than each of some times.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, p)
+        times : array_like, shape (k,)
+            Above 0.
+        interval : float, optional
+            Also return the central interval with this probability.
+        offset : float or array_like, shape (n,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n, k), or tuple
+            Posterior means. With `interval`: (means, lower, upper).
+
+        Raises
+        ------
+        ValueError
+            For a response that is not of lifetimes, times that are not above 0, and as `predict`.
+        """
+        self._need_draws("predict_survival")
+        if not self._record.censors:
+            others = ", ".join(repr(one.word) for one in RESPONSES.values() if one.censors)
+            raise ValueError(f"predict_survival is for lifetimes, response={others}, not for {self._record.word!r}")
+        if interval is not None:
+            interval = checked_level(interval, "interval")
+        times = np.atleast_1d(doubles(times, "times"))
+        if times.ndim != 1 or not (times > 0.0).all():
+            raise ValueError(
+                f"times has the shape {times.shape} and the minimum {times.min(initial=np.inf)}; pass numbers above 0"
+            )
+        X = self._matrix(X)
+        offset = self._offset(offset, None, X.shape[0])
+        mean, ends = predictions.survival(self.draws_, X, self._record, times, interval, offset)
+        return mean if interval is None else (mean, *ends)
+
+    @property
+    def dispersion_(self) -> dict[str, NDArray[np.float64]]:
+        """Draws of the parameters that the distribution of an outcome has beside its predictor, shape (chains, draws), by name.
+
+        "sigma" for "gaussian", "student_t" and lifetimes, whose logarithm has the scale sigma; "df" for "student_t"; "size" for
+        "negative_binomial", "shape" for "gamma". Empty for other responses, and where no draws are kept.
+        """
+        self._fitted()
+        return {one.word: one.value(self.draws_[one.name]) for one in self._record.own if one.name in self.draws_}
+
+    def dispersion_summary(self, level: float = 0.95) -> Table:
+        """The table of `dispersion_`, as `summary` has it of the coefficients.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the central interval, between 0 and 1.
+
+        Returns
+        -------
+        Table
+            As `summary`.
+
+        Raises
+        ------
+        ValueError
+            Without draws, for a level out of range, and for a response without such parameters.
+        """
+        self._need_draws("dispersion_summary")
+        found = self.dispersion_
+        if not found:
+            raise ValueError(f"response={self._record.word!r} has no parameters beside the coefficients; use summary()")
+        return predictions.summary(np.stack(list(found.values()), axis=2), list(found), checked_level(level))
 
     def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> float:
         """Coefficient of determination R^2 of the predictions.
 
@@ -1063,7 +1297,7 @@ class HorseshoeRegression(_Regression):
         X : array_like, shape (n, p)
         y : array_like, shape (n,)
         sample_weight : array_like, shape (n,), optional
-        offset : array_like, shape (n,), optional
+        offset, exposure : array_like, shape (n,), optional
             As in `predict`.
 
         Returns
@@ -1076,8 +1310,10 @@ class HorseshoeRegression(_Regression):
         ValueError
             As `predict`, and for a wrong number of outcomes or weights.
         """
-        found = self.predict(X, offset=offset)
-        y = self._likelihood_outcomes(arguments.column(y), found.size)
+        found = self.predict(X, offset=offset, exposure=exposure)
+        y = arguments.outcomes_as_numbers(
+            arguments.column(y), found.size, dataclasses.replace(self._options, fit_intercept=False)
+        )
         w = arguments.weights_of_rows(sample_weight, found.size)
         w = np.ones(found.size) if w is None else w
         error, whole = w @ (y - found) ** 2, w @ (y - np.average(y, weights=w)) ** 2
@@ -1122,7 +1358,7 @@ class BayesProbit(_Classifier):
         Groups of columns, by number or by name, that share a local scale lambda (the group horseshoe), such as the dummies of
         a factor or the powers of a variable: they matter together, or not at all. Columns in no group have scales of their own.
         For horseshoe and horseshoe+ without `slab_df`.
-    sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
+    sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "predictor", "split-hmc", "surrogate"}
         How the posterior is sampled:
 
         ===============  ==================================================================================================
@@ -1131,6 +1367,7 @@ class BayesProbit(_Classifier):
         gibbs            the Gibbs sampler of the reference, corrected
         px-gibbs         the same with parameter expansion
         collapsed-gibbs  the same, and tau once more with the coefficients integrated out; n x n algebra on the CPU
+        predictor        the linear predictors first, then the coefficients given them; n x n algebra on the CPU
         split-hmc        Hamiltonian Monte Carlo around a normal approximation of the likelihood
         surrogate        Gibbs sampling under that approximation, corrected by one acceptance step; for many rows
         ===============  ==================================================================================================

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import scipy.linalg
 
@@ -18,6 +20,7 @@ from numbastats.bayes.samplers.algebra import normal_matrix
 _PART = 2**20  # entries of X held as floats at once: they fit the third-level cache
 _NS_PER_ENTRY, _NS_PER_ROW = 0.2, 6.0
 _MORE = 16  # matrix products on a GPU take so many times _PART entries at once
+_STEP = 1e-4  # of own parameters, for second derivatives
 _PASSES = 2000  # assumed passes of a fit, for the choice of the device
 _PACKED = {"int8": ("_int8", np.float64), "uint16": ("_bfloat16", np.float32)}  # suffix of kernels' names, type of their sums
 
@@ -70,15 +73,36 @@ class Rows:
             self.tile = k.tile_rows(width, size)
         else:  # a tile in both forms, stored and as floats, fits the first-level cache
             self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
+        if self.response.general and len(self.facts) == k.UPPER:  # all outcomes are known
+            self.facts = np.concatenate([self.facts, self.facts[k.OUTCOME :]])
+        self.own = self.response.own if self.response.general else ()
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
         self._kept: tuple = ()
+        self._no_own = self.place.zeros((1, k.OWN))
         if device == "cuda" and self._whole is not None:
             self._whole, self._facts = gpu.upload(X), gpu.upload(self.facts)
 
     @property
     def resident(self):
         """Whether a pass takes coefficients as they are, so that they may stay where the rows are."""
-        return isinstance(self.X, np.ndarray) and self.scale is None and not isinstance(self.response, Joint)
+        plain = not isinstance(self.response, Joint) and not self.response.general
+        return isinstance(self.X, np.ndarray) and self.scale is None and plain
+
+    @property
+    def width(self):
+        """Coefficients that passes take: own parameters of a response whose rows have them, then those of the columns."""
+        return len(self.own) + self.shape[1]
+
+    @property
+    def outcomes(self):
+        """Outcomes of the rows, shape (n,), or both ends of each, shape (2, n)."""
+        return self.facts[k.OUTCOME :] if self.response.general else self.facts[k.OUTCOME]
+
+    @property
+    def known(self):
+        """Sum of the weights of the rows whose outcomes are known exactly."""
+        exact = self.facts[k.OUTCOME] == self.facts[k.UPPER] if self.response.general else slice(None)
+        return self.facts[k.WEIGHT][exact].sum()
 
     def _parts(self):
         """Yield first row number and rows as floats, whole chunks at a time."""
@@ -125,15 +149,16 @@ class Rows:
         sparse = None if isinstance(self.X, np.ndarray) else self.X.sparse()
         return self.floats().astype(np.float64, copy=False) if sparse is None else sparse
 
-    def _run(self, kernels, B, key, streams, step):
+    def _run(self, kernels, B, key, streams, step, own=None):
         """Sums over the rows of X, and of numbers of the rows; of coefficients on a GPU sums there, until the next pass."""
         place, here, chains, p = self.place, isinstance(B, np.ndarray), B.shape[0], self.X.shape[1]
+        width = 1 if own is None else 1 + k.OWN
         if not place.on_gpu:
             B = np.ascontiguousarray(self._stored(B), self.dtype)
-            G, S, total, sums = self._room(chains)
+            G, S, total, sums = self._room(chains, width)
         else:
-            if not self._kept or self._kept[1].shape[1] != chains:
-                self._kept = *self._room(chains), place.empty((chains, p), self.dtype), place.empty(chains, np.uint32)
+            if not self._kept or self._kept[1].shape[1] != chains * width:
+                self._kept = *self._room(chains, width), place.empty((chains, p), self.dtype), place.empty(chains, np.uint32)
             G, S, total, sums, stored, words = self._kept
             if here:
                 stored.copy_to_device(np.ascontiguousarray(self._stored(B), self.dtype))
@@ -145,23 +170,25 @@ class Rows:
                     place.run(k.SINGLE, B.size, B, stored)
                     B = stored
         args = (B, *key, streams, np.uint32(step))
+        given = (self._facts, self._no_own if own is None else place.asarray(own))
         if self._whole is None:  # a chunk for every thread
             parts = self.X.parts(max(self.part, self.chunk * self.workers))
         else:
             parts = [(0, self._whole)]
         for lo, x in parts:
             c = slice(lo // self.chunk, -(-(lo + x.shape[0]) // self.chunk))
-            items = S[c].size * k.GROUP
+            items = S[c].size // width * k.GROUP
             cost = x.shape[0] * chains * (_NS_PER_ENTRY * p + _NS_PER_ROW) / items
-            arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), self._facts, G[c], S[c])
+            arguments = (x, *args, *map(np.int64, (lo, self.chunk, self.tile)), given, G[c], S[c])
             place.run(kernels[self.kernels], items, *arguments, cost=cost, threads=k.GROUP)
-        place.run(k.TOTALS, total.size, G, S, total, sums, cost=0.5 * G.shape[0])
+        place.run(k.TOTALS, total.size + sums.size, G, S, total, sums, cost=0.5 * G.shape[0])
         return (self._of_rows(place.host(total)), place.host(sums)) if here else (total, sums)
 
-    def _room(self, chains):
-        """Memory for the sums of the chunks and of all rows."""
+    def _room(self, chains, width):
+        """Memory for the sums of the chunks and of all rows, `width` of them beside those by columns."""
         chunks, empty, p = -(-self.X.shape[0] // self.chunk), self.place.empty, self.X.shape[1]
-        return empty((chunks, chains, p), self.dtype), empty((chunks, chains)), empty((chains, p)), empty(chains)
+        sums = chains * width
+        return empty((chunks, chains, p), self.dtype), empty((chunks, sums)), empty((chains, p)), empty(sums)
 
     def _stored(self, B):
         """Coefficients of the stored columns whose linear predictors are those of B."""
@@ -185,14 +212,24 @@ class Rows:
         return self._run(k.LATENT, B, key, streams, step)
 
     def loglik(self, B):
-        """Log-likelihood and its gradient for every chain b in B."""
+        """Log-likelihood and its gradient for every chain b in B; own parameters, which b has, add their log prior density."""
         if isinstance(self.response, Joint):
             values, slopes = zip(*(self.response.value(*self._jointly(b)) for b in B), strict=True)
             return np.array(values), np.array([self._over_rows(s) for s in slopes])
         none = np.uint32(0)
         streams = np.zeros(B.shape[0], np.uint32)
-        g, total = self._run(self.response.kernels, B, (none, none), streams, 0)
-        return total, g
+        if not self.response.general:
+            g, total = self._run(self.response.kernels, B, (none, none), streams, 0)
+            return total, g
+        count = len(self.own)
+        P = np.zeros((B.shape[0], k.OWN))
+        P[:, :count] = B[:, :count]
+        g, sums = self._run(self.response.kernels, B[:, count:], (none, none), streams, 0, P)
+        sums = sums.reshape(-1, 1 + k.OWN)
+        for j, one in enumerate(self.own):
+            sums[:, 0] += one.log_prior(P[:, j])
+            sums[:, 1 + j] += one.log_prior_slope(P[:, j])
+        return sums[:, 0].copy(), np.concatenate([sums[:, 1 : 1 + count], g], axis=1)
 
     def _jointly(self, b):
         """Of a `Joint` response linear predictors, shape (n, predictors), outcomes and weights; b goes by predictors."""
@@ -221,19 +258,28 @@ class Rows:
         return H
 
     def curvature(self, b):
-        """H = X' W X in double, W the weights of the log-likelihood's Hessian at b, and h = H b + gradient."""
+        """H = X' W X in double, W the weights of the log-likelihood's Hessian at b, and h = H b + gradient.
+
+        Own parameters, which b has, have rows and columns of H by differences of the gradient.
+        """
         if isinstance(self.response, Joint):
             at = self._jointly(b)
             H = scipy.linalg.block_diag(*(normal_matrix(self.columns(), w) for w in self.response.curvature(*at).T))
             return H, H @ b + self._over_rows(self.response.value(*at)[1])
 
+        count = len(self.own)
+        own, columns = {one.name: b[j] for j, one in enumerate(self.own)}, b[count:]
+
         def sums(xp, blocks):
             p = self.shape[1]
             H, g = xp.zeros((p, p), order="F"), xp.zeros(p)
             for lo, x in blocks:
-                m = _of_host(x @ xp.asarray(b, x.dtype)).astype(np.float64)
-                weights, offsets, outcomes = self.facts[:, lo : lo + len(x)] if self.response.weighted else (1.0, 0.0, 1.0)
-                r, curvature = self.response.derivatives(m + offsets, outcomes, {})
+                m = _of_host(x @ xp.asarray(columns, x.dtype)).astype(np.float64)
+                rows = slice(lo, lo + len(x))
+                weights, offsets = self.facts[: k.OUTCOME, rows] if self.response.weighted else (1.0, 0.0)
+                outcomes = self.outcomes[..., rows] if self.response.weighted else 1.0
+                r, curvature = self.response.derivatives(m + offsets, outcomes, own)
+                curvature = np.maximum(curvature, 0.0) if self.response.general else curvature  # of a metric
                 r, root = weights * r, np.sqrt(weights * curvature)
                 g += x.T @ xp.asarray(r, x.dtype)
                 x = x * xp.asarray(root)[:, None]  # a product with its own transpose takes half the time
@@ -241,7 +287,30 @@ class Rows:
             return _of_host(H), _of_host(g)
 
         H, g = self._products(sums)
+        if count:
+            H, g = self._bordered(self._held(H), b), self.loglik(b[None])[1][0]
         return self._held(H), H @ b + g
+
+    def _bordered(self, H, b):
+        """H with rows and columns of the own parameters in front: a metric of steps, which has to be positive definite.
+
+        Of a parameter of which the data say next to nothing it has a standard deviation of 2.
+        """
+        count = len(self.own)
+        steps = _STEP * np.eye(count, b.size)
+        gradients = self.loglik(np.concatenate([b + steps, b - steps]))[1]
+        border = 0.5 * (gradients[count:] - gradients[:count]) / _STEP
+        whole = np.zeros((b.size, b.size), order="F")
+        whole[count:, count:], whole[:count, count:], whole[count:, :count] = H, border[:, count:], border[:, count:].T
+        inner = 0.5 * (border[:, :count] + border[:, :count].T)
+        np.fill_diagonal(inner, np.maximum(inner.diagonal(), 0.25))
+        whole[:count, :count] = inner
+        with contextlib.suppress(np.linalg.LinAlgError):
+            np.linalg.cholesky(whole + np.diag(1e-6 * (1.0 + whole.diagonal())))
+            return whole
+        whole[:count, :] = whole[:, :count] = 0.0
+        whole[:count, :count] = np.diag(inner.diagonal())
+        return whole
 
     def least_squares(self):
         """H = X'WX, Fortran order, least-squares coefficients b, X'Wr and r'Wr of their residuals r."""

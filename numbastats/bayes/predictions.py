@@ -75,11 +75,43 @@ def _ends(interval):
 
 def means(draws, X, record, interval=None, offset=None):
     """Posterior mean of the mean response, shape (n,), and the ends, shape (2, n), of a central interval of it."""
-    mean, ends = np.empty(X.shape[0]), np.empty((2, X.shape[0]))
+    mean, ends, own = np.empty(X.shape[0]), np.empty((2, X.shape[0])), record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
-        mean[part] = record.mean_of(m).mean(axis=1)
-        if interval is not None:
+        found = record.mean_of(m, own)
+        mean[part] = found.mean(axis=1)
+        if record.general and not np.isfinite(mean[part]).all():
+            share = float((~np.isfinite(found)).mean(axis=1).max())
+            raise ValueError(
+                f"the mean of {record.noun} is infinite under {share:.1%} of the draws for some row; use kind='median'"
+            )
+        if interval is not None and record.general:
+            ends[:, part] = np.quantile(found, _ends(interval), axis=1)
+        elif interval is not None:
             ends[:, part] = record.mean_of(np.quantile(m, _ends(interval), axis=1))
+    return mean, ends
+
+
+def medians(draws, X, record, interval=None, offset=None):
+    """Posterior median of the median outcome, shape (n,), and the ends, shape (2, n), of a central interval of it."""
+    middle, ends, own = np.empty(X.shape[0]), np.empty((2, X.shape[0])), record.own_of(draws)
+    for part, m in predictors(draws, X, offset=offset):
+        found = record.outcome_of(record.quantile(np.full(m.shape[1], 0.5), m, own))
+        middle[part] = np.median(found, axis=1)
+        if interval is not None:
+            ends[:, part] = np.quantile(found, _ends(interval), axis=1)
+    return middle, ends
+
+
+def survival(draws, X, record, times, interval=None, offset=None):
+    """Posterior mean of P(Y > time), shape (n, times), and the ends, shape (2, n, times), of a central interval of it."""
+    shape, own = (X.shape[0], times.size), record.own_of(draws)
+    mean, ends, at = np.empty(shape), np.empty((2, *shape)), np.log(times) if record.log else times
+    for part, m in predictors(draws, X, offset=offset):
+        for j, y in enumerate(at):
+            found = record.tail(y, m, own)
+            mean[part, j] = found.mean(axis=1)
+            if interval is not None:
+                ends[:, part, j] = np.quantile(found, _ends(interval), axis=1)
     return mean, ends
 
 
@@ -92,7 +124,7 @@ def outcome_intervals(draws, X, record, interval, offset=None):
     ends, own = np.empty((2, X.shape[0])), record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
         u = (np.random.default_rng(0).permutation(m.shape[1]) + 0.5) / m.shape[1]
-        ends[:, part] = np.quantile(record.quantile(u, m, own), _ends(interval), axis=1)
+        ends[:, part] = np.quantile(record.outcome_of(record.quantile(u, m, own)), _ends(interval), axis=1)
     return ends
 
 
@@ -101,7 +133,7 @@ def outcomes(draws, X, record, key, offset=None):
     out, own = np.empty((draws["log_tau"].size, X.shape[0])), record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
         u = uniform(size=m.shape, rng=key, offset=part.start * m.shape[1], device="cpu")
-        out[:, part] = record.quantile(u, m, own).T
+        out[:, part] = record.outcome_of(record.quantile(u, m, own)).T
     return out
 
 
@@ -176,7 +208,7 @@ def log_likelihoods(draws, X, outcomes, workers=None, *, record, offset=None):
     """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; classes are signs."""
     own = record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
-        y = outcomes[part, None]
+        y = outcomes[..., part, None]  # both ends of them are in front
         yield _apply(record.log_probability, m * y, workers) if record.classes else record.log_density(y, m, own)
 
 

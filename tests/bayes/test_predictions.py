@@ -163,8 +163,11 @@ def test_intervals_and_draws_of_outcomes(response, tmp_path):
     loaded = ns.bayes.HorseshoeRegression.load(tmp_path / "model")
     assert same(loaded.sample_outcomes(new, rng=7), model.sample_outcomes(new, rng=7))
     assert same(model.sample_outcomes(new[:0]), np.empty((4000, 0)))
-    with pytest.raises(ValueError, match="kind='median'"):
-        model.predict(new, interval=0.8, kind="median")
+    with pytest.raises(ValueError, match="kind='mode'"):
+        model.predict(new, interval=0.8, kind="mode")
+    middle = scipy.stats.poisson.median(np.exp(m)) if response == "poisson" else m
+    found = model.predict(new, interval=0.8, kind="median", offset=offset)
+    np.testing.assert_allclose(found, np.quantile(middle, [0.5, 0.1, 0.9], axis=0), rtol=1e-12)
     with pytest.raises(ValueError, match="needs the draws"):
         ns.bayes.HorseshoeRegression(response=response, draws=5, keep="moments").fit(X, y).sample_outcomes(X)
 

@@ -58,11 +58,17 @@ def pairs(case):
     return np.array([(y, m) for y in case.outcomes for m in case.predictors]).T
 
 
-def exact(case, y, m, order=0):
-    """The log density, or its derivative in m."""
-    own = {name: mp.mpf(value) for name, value in case.own.items()}
-    with mp.workdps(40):
-        return float(mp.diff(lambda t: case.log_density(mp.mpf(y), t, own), mp.mpf(m), order))
+def exact(case, y, m, order=0, own=None, by=None):
+    """The log density, or its derivative in m, or in an own parameter; of an outcome between two ends that of its probability."""
+    own = {name: mp.mpf(value) for name, value in (case.own if own is None else own).items()}
+
+    def log_density(t, own):
+        return case.log_mass(*map(mp.mpf, y), t, own) if isinstance(y, tuple) else case.log_density(mp.mpf(y), t, own)
+
+    with mp.workdps(60):
+        if by is not None:
+            return float(mp.diff(lambda v: log_density(mp.mpf(m), own | {by: v}), own[by]))
+        return float(mp.diff(lambda t: log_density(t, own), mp.mpf(m), order))
 
 
 def test_log_density(case):
@@ -79,8 +85,36 @@ def test_log_density(case):
     np.testing.assert_allclose(np.exp(found[:, 0]), theirs, rtol=1e-12, atol=1e-15)
 
 
+def test_general_rows(case):
+    """All that a row with own parameters or ends gives, and the same of arrays with own parameters for each column."""
+    if not case.record.general:
+        return
+    record = case.record
+    for own in (case.own, *case.others):
+        c = record.constants(*[*own.values(), 0.0, 0.0][:2])
+        for y in (*case.outcomes, *case.ends):
+            for m in case.predictors:
+                value, *slopes = record.row(*(y if isinstance(y, tuple) else (y, y)), m, c)
+                want = [exact(case, y, m, order, own) for order in range(3)]
+                by = [exact(case, y, m, own=own, by=one.name) for one in record.own]
+                rest = 0.0 if record.rest is None else record.rest(y)
+                size = max(map(abs, (*want, *by, 1.0)))  # a zero of one of them has the errors of the others
+                np.testing.assert_allclose(value + rest, want[0], rtol=case.rtol, atol=1e-13 * max(abs(want[0]), 1.0))
+                np.testing.assert_allclose(slopes[: 2 + len(by)], [want[1], -want[2], *by], rtol=1e-10, atol=3e-13 * size)
+    m, y = np.array(case.predictors), case.outcomes[1]
+    each = [case.own, *case.others]
+    own = {name: np.array([one[name] for one in each]) for name in case.own}
+    y = np.full(m.size, y)
+    found = record.log_density(y[:, None], np.repeat(m[:, None], max(len(each), 1), axis=1), own)
+    for q, one in enumerate(each):
+        np.testing.assert_array_equal(found[:, q], record.log_density(y, m, one))
+        np.testing.assert_array_equal(found[:, q], record.log_density(np.array([y, y]), m, one))
+
+
 def test_derivatives(case):
     """Of a row, whose value is the log density up to a term of y, and of arrays."""
+    if case.record.general:
+        return
     if case.record.row is None:
         assert not any(SAMPLERS[name].passes for name in case.record.samplers)
         return
@@ -109,6 +143,9 @@ def test_passes_are_sums_of_the_rows(case, n, device):
     y = np.ones(n) if case.record.classes else rng.choice(case.outcomes, n)
     facts = facts_of_rows(weights, offset, y)
     rows = Rows(X, device["device"], device.get("workers", 1), response=case.record, facts=facts)
+    if case.record.general:
+        check_general_passes(case, rows, X, B, weights, offset, y)
+        return
     total, gradient = rows.loglik(B)
     value, slope = np.moveaxis([[case.record.row(*pair) for pair in zip(y, m, strict=True)] for m in B @ X.T + offset], 2, 0)
     np.testing.assert_allclose(total, value @ weights, rtol=1e-13, atol=1e-13)
@@ -117,6 +154,33 @@ def test_passes_are_sums_of_the_rows(case, n, device):
     curvature = case.record.derivatives(X @ B[0] + offset, y, {})[1]
     np.testing.assert_allclose(H, (X.T * (weights * curvature)) @ X, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(h, H @ B[0] + gradient[0], rtol=1e-12, atol=1e-12)
+
+
+def check_general_passes(case, rows, X, B, weights, offset, y):
+    """Own parameters in front of the coefficients: their prior is added, the metric is by differences of gradients."""
+    record, count = case.record, len(case.own)
+    own = np.array([list(case.own.values()), [v + 0.5 for v in case.own.values()]]).reshape(2, count)
+    if case.ends:
+        lower, upper = np.array([case.ends[i % len(case.ends)] if i % 2 else (y[i], y[i]) for i in range(y.size)]).T
+        rows = Rows(X, rows.device, rows.workers, response=record, facts=facts_of_rows(weights, offset, np.array([lower, upper])))
+    lower, upper = rows.outcomes
+    assert rows.known == weights[lower == upper].sum()
+    total, gradient = rows.loglik(np.concatenate([own, B], axis=1))
+    for q in range(2):
+        c = record.constants(*[*own[q], 0.0, 0.0][:2])
+        found = [record.row(*of, c) for of in zip(lower, upper, X @ B[q] + offset, strict=True)]
+        value, slope, curvature, *by = np.array(found).T
+        prior = sum(one.log_prior(v) for one, v in zip(record.own, own[q], strict=True))
+        np.testing.assert_allclose(total[q], value @ weights + prior, rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(gradient[q, count:], (weights * slope) @ X, rtol=1e-12, atol=1e-11)
+        for j, one in enumerate(record.own):
+            want = weights @ by[j] + (one.log_prior(own[q, j] + 1e-6) - one.log_prior(own[q, j] - 1e-6)) / 2e-6
+            np.testing.assert_allclose(gradient[q, j], want, rtol=1e-7, atol=1e-7)
+        b = np.concatenate([own[q], B[q]])
+        H, h = rows.curvature(b)
+        np.testing.assert_allclose(H[count:, count:], (X.T * (weights * np.maximum(curvature, 0.0))) @ X, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(h, H @ b + gradient[q], rtol=1e-12, atol=1e-11)
+        assert np.linalg.eigvalsh(H + 1e-5 * np.diag(1.0 + H.diagonal())).min() > 0.0
 
 
 def test_means_tails_and_quantiles(case):
@@ -129,7 +193,8 @@ def test_means_tails_and_quantiles(case):
             np.testing.assert_allclose(record.tail(np.array([-1.0]), at, {}), peer.mean(), rtol=1e-14)
             y, quantile = 0.5 * (y + 1.0), 0.5 * (quantile + 1.0)
         else:
-            np.testing.assert_allclose(record.mean_of(at), peer.mean(), rtol=1e-11)  # SciPy loses digits of small ones
+            mean = peer.mean() if case.mean is None else case.mean(m, case.own)
+            np.testing.assert_allclose(record.mean_of(at, case.own), mean, rtol=1e-11)  # SciPy loses digits of small ones
         np.testing.assert_allclose(tail, peer.sf(y), rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(quantile, peer.ppf(LEVELS), rtol=1e-12, atol=1e-14)
 
@@ -146,7 +211,7 @@ def test_domains(case):
     if case.record.classes:
         return
     options = arguments.Options(response=case.record.word, fit_intercept=False)
-    y = np.array(case.outcomes)
+    y = case.record.outcome_of(np.array(case.outcomes))
     np.testing.assert_array_equal(arguments.outcomes_as_numbers(y, y.size, options), y)
     for bad in case.refused:
         with pytest.raises(ValueError, match=rf"y\[1\] is {bad}, but response='{case.record.word}' takes {case.record.noun}, "):
@@ -168,7 +233,7 @@ def test_unknown_words_are_errors():
 
 def test_no_engine_knows_a_word():
     """Outside of their records the words of responses are in docstrings and types alone."""
-    words = re.compile(rf"\b({'|'.join(RESPONSES)})\b")
+    words = re.compile(rf"(?<!bayes\.)\b({'|'.join(RESPONSES)})\b")  # names of kernels are "bayes.draws" and so on
     root = Path(ns.bayes.__file__).parent
     for path in root.rglob("*.py"):
         if path.parent.name == "responses":

@@ -151,7 +151,11 @@ def test_weights_and_offsets_of_classes():
     quick = dict(draws=50, warmup=60, chains=2, sampler="split-hmc")
     ones = classifier(**quick).fit(X, y, np.ones(60), offset=np.zeros(60))
     none = classifier(**quick).fit(X, y)
-    assert same(ones.coef_, none.coef_) and same(ones.predict_proba(X), none.predict_proba(X))
+    assert same(ones.coef_, none.coef_) and same(ones.predict_proba(X, offset=0.0), none.predict_proba(X))
+    for refused in (ones.predict, ones.predict_proba, ones.predict_log_proba, ones.sample_outcomes, lambda X: ones.score(X, y)):
+        with pytest.raises(ValueError, match=r"fitted with offset= or exposure=.*offset=0.0 for none"):
+            refused(X)
+    assert ones.score(X, y, offset=0.0) == none.score(X, y)
     assert none.predict_proba(X).shape == (60, 2) and none.predict(X).dtype == bool
     blocks = lambda: ((X[i : i + 25], y[i : i + 25]) for i in range(0, 60, 25))  # noqa: E731
     weights = np.arange(60.0)
@@ -429,7 +433,7 @@ BAD_NUMBERS = [
     (dict(response="poisson", sampler="gibbs"), {}, "'split-hmc', 'surrogate'"),
     (dict(sampler="split-hmc"), {}, "'gibbs'"),
     (dict(prior="lasso"), {}, "'horseshoe', 'horseshoe\\+'"),
-    (dict(response="logit"), {}, "'gaussian', 'poisson'"),
+    (dict(response="logit"), {}, "'gaussian', 'loglogistic'"),
     ({}, dict(y=np.ones(30)), "one value only"),
     ({}, dict(y=np.full(30, np.nan)), r"y\[0\] is NaN"),
     ({}, dict(sample_weight=np.full(30, 0.01)), "sum 0.3"),
@@ -450,7 +454,10 @@ def test_files_of_regressions(tmp_path):
         model = regression(response, draws=50).fit(X, y, offset=offset)
         model.save(tmp_path / "model")
         loaded = ns.bayes.HorseshoeRegression.load(tmp_path / "model")
-        assert loaded.response == response and same(loaded.predict(X), model.predict(X)) and loaded.intercept_ == model.intercept_
+        assert loaded.response == response and same(loaded.predict(X, offset=offset), model.predict(X, offset=offset))
+        with pytest.raises(ValueError, match="fitted with offset= or exposure="):
+            loaded.predict(X)
+        assert loaded.intercept_ == model.intercept_
         assert repr(loaded).startswith(f"HorseshoeRegression({'' if response == 'gaussian' else 'response='}")
     with pytest.raises(ValueError, match="response='poisson'"):
         ns.bayes.HorseshoeClassifier.load(tmp_path / "model")

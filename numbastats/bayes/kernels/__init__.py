@@ -5,7 +5,19 @@ from numbastats.bayes.kernels.conditionals import CONDITIONALS, SCALES
 from numbastats.bayes.kernels.draws import DRAWS, GAMMA, LATENT_STAGE, STAGES
 from numbastats.bayes.kernels.functions import ELEMENTWISE
 from numbastats.bayes.kernels.lanes import LANES
-from numbastats.bayes.kernels.likelihood import GROUP, LATENT, OFFSET, OUTCOME, SINGLE, TOTALS, WEIGHT, latent_row, tile_rows
+from numbastats.bayes.kernels.likelihood import (
+    GROUP,
+    LATENT,
+    OFFSET,
+    OUTCOME,
+    OWN,
+    SINGLE,
+    TOTALS,
+    UPPER,
+    WEIGHT,
+    latent_row,
+    tile_rows,
+)
 from numbastats.bayes.kernels.predictor import FACTORS, INWARDS, OUTWARDS, PULL
 
 __all__ = [
@@ -25,6 +37,7 @@ __all__ = [
     "OFFSET",
     "OUTCOME",
     "OUTWARDS",
+    "OWN",
     "PULL",
     "ROTATION",
     "SCALES",
@@ -32,6 +45,7 @@ __all__ = [
     "STAGES",
     "SWEEPS",
     "TOTALS",
+    "UPPER",
     "WEIGHING",
     "WEIGHT",
     "WORK",

@@ -11,11 +11,26 @@ from numbastats.scalar.bits import at, at2, buffer, in_step
 from numbastats.scalar.philox import philox4x32, uniform52, unit, word_bits
 from numbastats.scalar.shrinkage import of_bfloat16, of_float, of_int8, truncnorm_right, truncnorm_right_far
 
-__all__ = ["GROUP", "LATENT", "OFFSET", "OUTCOME", "SINGLE", "TOTALS", "WEIGHT", "latent_row", "passes", "tile_rows"]
+__all__ = [
+    "GROUP",
+    "LATENT",
+    "OFFSET",
+    "OUTCOME",
+    "OWN",
+    "SINGLE",
+    "TOTALS",
+    "UPPER",
+    "WEIGHT",
+    "latent_row",
+    "passes",
+    "tile_rows",
+    "values",
+]
 
 GROUP = 64  # rows that share 32 counters; chunks and tiles consist of whole groups or divide one
 _SUMS = ("contract", "reassoc", "nsz")  # dot products and their transposes may be reordered; row functions may not
-WEIGHT, OFFSET, OUTCOME = 0, 1, 2  # rows of E, the facts of a row of X beside its columns
+WEIGHT, OFFSET, OUTCOME, UPPER = 0, 1, 2, 3  # rows of E, the facts of a row of X beside its columns
+OWN = 2  # parameters that a response may have beside the coefficients
 _FAR = -6.0  # below it the truncated normal is drawn by its tail form instead of the central form
 
 _function = array_function(fastmath=(), host=False)
@@ -137,8 +152,8 @@ def row_words(k0, k1, stream, step, group, u):
 
 
 @_function
-def latent_rows(k0, k1, stream, step, row, m, u, r, E, total):
-    """r = z - m, z ~ N(m, 1) on (0, inf); returns `total` and the r^2 added to it one by one. `row` is the first row's number."""
+def latent_rows(k0, k1, stream, step, row, m, u, r, E, c, sums):
+    """r = z - m, z ~ N(m, 1) on (0, inf); the r^2 are added to the sum one by one. `row` is the first row's number."""
     for i in range(m.size):
         in_step()
         r[i] = truncnorm_right(m[i], u[i]) - m[i]
@@ -155,27 +170,30 @@ def latent_rows(k0, k1, stream, step, row, m, u, r, E, total):
                     r[i] = truncnorm_right_far(m[i], w0, w1) - m[i]
                 else:
                     r[i] = truncnorm_right_far(m[i], w2, w3) - m[i]
+    total = sums[0]
     for i in range(m.size):
         total += r[i] * r[i]
-    return total
+    sums[0] = total
 
 
 _of_row = None  # of a response: (y, t) -> log-likelihood but for a term of y alone, and its derivative in t; bound by `passes`
+_of_own = None  # of a response: its own parameters -> what `_of_row` takes of them
 
 
 @_function
-def plain_rows(k0, k1, stream, step, row, m, u, r, E, total):
-    """r = the derivatives of the log-likelihoods in m; returns `total` and the log-likelihoods added to it one by one."""
+def plain_rows(k0, k1, stream, step, row, m, u, r, E, c, sums):
+    """r = the derivatives of the log-likelihoods in m; the log-likelihoods are added to the sum one by one."""
     for i in range(m.size):
         in_step()
         m[i], r[i] = _of_row(1.0, m[i])
+    total = sums[0]
     for i in range(m.size):
         total += m[i]
-    return total
+    sums[0] = total
 
 
 @_function
-def weighted_rows(k0, k1, stream, step, row, m, u, r, E, total):
+def weighted_rows(k0, k1, stream, step, row, m, u, r, E, c, sums):
     """The same with t = m + offset, times weights."""
     end = row + m.size
     weights, offsets, outcomes = E[WEIGHT, row:end], E[OFFSET, row:end], E[OUTCOME, row:end]
@@ -183,15 +201,50 @@ def weighted_rows(k0, k1, stream, step, row, m, u, r, E, total):
         in_step()
         value, ratio = _of_row(outcomes[i], m[i] + offsets[i])
         m[i], r[i] = weights[i] * value, weights[i] * ratio
+    total = sums[0]
     for i in range(m.size):
         total += m[i]
-    return total
+    sums[0] = total
 
 
-_words = _rows = _row = _room = _load = _number = None  # bound by build
+@_loading
+def general_rows(k0, k1, stream, step, row, m, u, r, E, c, sums):
+    """The same of a response that has own parameters, or outcomes known to lie between two ends.
+
+    The derivatives in the own parameters have sums, too.
+    """
+    end = row + m.size
+    weights, offsets, lower, upper = E[WEIGHT, row:end], E[OFFSET, row:end], E[OUTCOME, row:end], E[UPPER, row:end]
+    first, second = buffer(GROUP, m.dtype), buffer(GROUP, m.dtype)
+    for i in range(m.size):
+        in_step()
+        value, slope, _, by_first, by_second = _of_row(lower[i], upper[i], m[i] + offsets[i], c)
+        m[i], r[i], first[i], second[i] = weights[i] * value, weights[i] * slope, weights[i] * by_first, weights[i] * by_second
+    a, b, d = sums[0], sums[1], sums[2]
+    for i in range(m.size):
+        a += m[i]
+        b += first[i]
+        d += second[i]
+    sums[0], sums[1], sums[2] = a, b, d
 
 
-def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
+@_function
+def no_constants(P, q):
+    """A response without own parameters."""
+    return 0.0
+
+
+@_function
+def constants(P, q):
+    """What rows take of the own parameters of a chain."""
+    return _of_own(P[q, 0], P[q, 1])
+
+
+_words = _rows = _row = _room = _load = _number = _given = _width = _shared = None  # bound by build
+
+
+def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, facts, G, S):
+    E, P = facts
     for c in prange(S.shape[0]):
         u, m, r, dot = buffer(GROUP, S.dtype), buffer(GROUP, S.dtype), buffer(GROUP, S.dtype), buffer(GROUP, B.dtype)
         wide = _room(X, tile, B)
@@ -199,7 +252,7 @@ def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
         rows = X[begin : begin + chunk]
         for q in range(B.shape[0]):
             G[c, q, :] = B.dtype.type(0.0)
-            S[c, q] = 0.0
+            S[c, q * _width : (q + 1) * _width] = 0.0
         for lo in range(0, rows.shape[0], tile):
             x = _load(rows[lo : lo + tile], wide)
             n, row = x.shape[0], first + begin + lo
@@ -209,17 +262,19 @@ def pass_cpu(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
                 dots(x, B[q], dd)
                 for i in range(n):
                     mm[i] = dd[i]
-                S[c, q] = _rows(k0, k1, streams[q], step, row, mm, uu, rr, E, S[c, q])
+                _rows(k0, k1, streams[q], step, row, mm, uu, rr, E, _given(P, q), S[c, q * _width : (q + 1) * _width])
                 transposed(x, rr, G[c, q])
 
 
-def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
+def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, facts, G, S):
     # A block takes a chunk and a chain, a thread a row of a group; the second reading of the group's rows comes from a cache.
+    E, P = facts
     r = cuda.shared.array(GROUP, np.float64)
-    v = cuda.shared.array(GROUP, np.float64)
+    v = cuda.shared.array(_shared, np.float64)
     t, width = cuda.threadIdx.x, B.shape[1]
     for task in range(cuda.blockIdx.x, S.shape[0] * B.shape[0], cuda.gridDim.x):
         c, q = task // B.shape[0], task % B.shape[0]
+        given = _given(P, q)
         begin = c * chunk
         end = min(begin + chunk, X.shape[0])
         for j in range(t, B.shape[1], cuda.blockDim.x):
@@ -232,7 +287,7 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
                 while j < width:  # a loop over `range` has eight more instructions in NVVM
                     dot += at2(B, q, j) * _number(at2(X, group + i, j))
                     j += 1
-                r[i], v[i] = _row(k0, k1, streams[q], step, first + group + i, np.float64(dot), E)
+                r[i] = _row(k0, k1, streams[q], step, first + group + i, np.float64(dot), E, given, v, i)
             cuda.syncthreads()
             for j in range(t, B.shape[1], cuda.blockDim.x):
                 s, i = G[c, q, j], 0
@@ -240,12 +295,12 @@ def pass_cuda(X, B, k0, k1, streams, step, first, chunk, tile, E, G, S):
                     s += _number(at2(X, group + i, j)) * type(s)(at(r, i))
                     i += 1
                 G[c, q, j] = s
-            if t == 0:
+            if t < _width:  # blocks have at least as many threads
                 for i in range(n):
-                    total += v[i]
+                    total += v[t * GROUP + i]
             cuda.syncthreads()
-        if t == 0:
-            S[c, q] = total
+        if t < _width:
+            S[c, q * _width + t] = total
 
 
 @_function
@@ -263,7 +318,9 @@ def pairwise(S, q):
 
 def totals_cpu(G, S, out, sums):
     for q in prange(out.shape[0]):
-        sums[q] = pairwise(S, q)
+        width = S.shape[1] // out.shape[0]
+        for j in range(q * width, (q + 1) * width):
+            sums[j] = pairwise(S, j)
         for j in range(out.shape[1]):
             out[q, j] = 0.0
         for c in range(G.shape[0]):
@@ -272,10 +329,12 @@ def totals_cpu(G, S, out, sums):
 
 
 def totals_cuda(G, S, out, sums):
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+    for item in range(cuda.grid(1), sums.size + out.size, cuda.gridsize(1)):
+        i = item - sums.size
+        if i < 0:
+            sums[item] = pairwise(S, item)
+            continue
         q, j = i // out.shape[1], i % out.shape[1]
-        if j == 0:
-            sums[q] = pairwise(S, q)
         total = 0.0
         for c in range(G.shape[0]):
             total += np.float64(G[c, q, j])
@@ -306,43 +365,76 @@ def latent_row(k0, k1, stream, step, row, m):
 
 
 @_function
-def latent_of_row(k0, k1, stream, step, row, m, E):
+def latent_of_row(k0, k1, stream, step, row, m, E, c, v, i):
     """`latent_row`; the probit model has no use for E."""
-    return latent_row(k0, k1, stream, step, row, m)
+    e, v[i] = latent_row(k0, k1, stream, step, row, m)
+    return e
 
 
 @_function
-def plain_row(k0, k1, stream, step, row, m, E):
-    """r and the log-likelihood of one row, as in `plain_rows`."""
-    value, ratio = _of_row(1.0, m)
-    return ratio, value
+def plain_row(k0, k1, stream, step, row, m, E, c, v, i):
+    """r of one row, as in `plain_rows`; v[i] is the log-likelihood."""
+    v[i], ratio = _of_row(1.0, m)
+    return ratio
 
 
 @_function
-def weighted_row(k0, k1, stream, step, row, m, E):
+def weighted_row(k0, k1, stream, step, row, m, E, c, v, i):
     """The same as in `weighted_rows`."""
     value, ratio = _of_row(E[OUTCOME, row], m + E[OFFSET, row])
-    return E[WEIGHT, row] * ratio, E[WEIGHT, row] * value
+    v[i] = E[WEIGHT, row] * value
+    return E[WEIGHT, row] * ratio
+
+
+@_function
+def general_row(k0, k1, stream, step, row, m, E, c, v, i):
+    """The same as in `general_rows`."""
+    value, slope, _, by_first, by_second = _of_row(E[OUTCOME, row], E[UPPER, row], m + E[OFFSET, row], c)
+    w = E[WEIGHT, row]
+    v[i], v[GROUP + i], v[2 * GROUP + i] = w * value, w * by_first, w * by_second
+    return w * slope
+
+
+def values_cpu(Y, M, P, out):
+    for q in prange(M.shape[1]):
+        c = _given(P, q)
+        for i in range(M.shape[0]):
+            value, slope, curvature, _, _ = _of_row(Y[0, i], Y[1, i], M[i, q], c)
+            out[0, i, q] = value
+            if out.shape[0] > 1:
+                out[1, i, q], out[2, i, q] = slope, curvature
+
+
+def values_cuda(Y, M, P, out):
+    for item in range(cuda.grid(1), M.size, cuda.gridsize(1)):
+        i, q = item // M.shape[1], item % M.shape[1]
+        value, slope, curvature, _, _ = _of_row(Y[0, i], Y[1, i], M[i, q], _given(P, q))
+        out[0, i, q] = value
+        if out.shape[0] > 1:
+            out[1, i, q], out[2, i, q] = slope, curvature
 
 
 # --- registration ----------------------------------------------------------------------------------------------------
 
 _f, _i, _u = types.float64, types.int64, types.uint32
+_both = types.UniTuple(_f[:, ::1], 2)  # facts of the rows, own parameters of the chains
 _DOUBLE = "row functions and sums are double: what they add up decides whether a proposal is accepted"
 
 
-def _pass(name, storage, words, rows, row):
-    """A pass over rows of one storage type; floats of both types share a kernel."""
+def _pass(name, storage, words, rows, row, given=no_constants, width=1):
+    """A pass over rows of one storage type, with `width` sums; floats of both types share a kernel."""
     stored, dtypes, room, load, number = storage
     return Kernel(
         f"bayes.{name}",
         pass_cpu,
         pass_cuda,
-        lambda T: [((stored or T)[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, _i, _f[:, ::1], T[:, :, ::1], _f[:, ::1])],
+        lambda T: [((stored or T)[:, ::1], T[:, ::1], _u, _u, _u[::1], _u, _i, _i, _i, _both, T[:, :, ::1], _f[:, ::1])],
         dtypes=dtypes,
         f64_ok=_DOUBLE,
-        cuda_only={"_row": row, "_number": number},
+        cuda_only={"_row": row, "_number": number, "_shared": width * GROUP},
         cpu_only={"_words": words, "_rows": rows, "_room": room, "_load": load},
+        _given=given,
+        _width=width,
     )
 
 
@@ -370,7 +462,7 @@ SINGLE = Kernel(
 )
 
 
-def passes(name, of_row, weighted, stored):
+def passes(name, of_row, weighted, stored, of_own=None):
     """The passes of a response over floats and other types in which X is stored: its log-likelihood of a row, in the loops.
 
     Parameters
@@ -380,6 +472,22 @@ def passes(name, of_row, weighted, stored):
     weighted : bool
         Whether rows have weights, offsets and outcomes.
     stored : iterable of str
+    of_own : device function, optional
+        What `of_row` takes of the own parameters, if it does.
     """
-    rows, row = (bind(f, _of_row=of_row) for f in ((weighted_rows, weighted_row) if weighted else (plain_rows, plain_row)))
-    return {s: _pass(f"{name}{s}", _STORAGE[s], no_words, rows, row) for s in ("", *(f"_{kind}" for kind in stored))}
+    loops = (general_rows, general_row) if of_own else (weighted_rows, weighted_row) if weighted else (plain_rows, plain_row)
+    rows, row = (bind(f, _of_row=of_row) for f in loops)
+    given, name = ((bind(constants, _of_own=of_own), 1 + OWN), f"rows_{name}") if of_own else ((), name)
+    return {s: _pass(f"{name}{s}", _STORAGE[s], no_words, rows, row, *given) for s in ("", *(f"_{kind}" for kind in stored))}
+
+
+def values(name, of_row, of_own):
+    """The kernel of log-likelihoods of rows, and of their derivatives where the result has room for these.
+
+    Its arrays are the ends of outcomes, shape (2, n), linear predictors, shape (n, k), own parameters of each of the k, results.
+    """
+    signature = (_f[:, ::1], _f[:, ::1], _f[:, ::1], _f[:, :, ::1])
+    given = bind(constants, _of_own=of_own)
+    return Kernel(
+        f"bayes.values_{name}", values_cpu, values_cuda, lambda T: [signature], dtypes=("float64",), _of_row=of_row, _given=given
+    )

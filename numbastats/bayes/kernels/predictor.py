@@ -1,7 +1,6 @@
 """Linear predictors of chains, by Cholesky factors: e = L z, z ~ N(0, I), and the metric GG' = I + L'WL of z for curvatures W.
 
-In u = G'z a posterior of these curvatures has a covariance of I. What is known of the response comes from the host, for all chains
-at once.
+In u = G'z a posterior of these curvatures has a covariance of I. What is of the response comes from the host, for all chains.
 """
 
 from __future__ import annotations

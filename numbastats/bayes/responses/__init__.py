@@ -4,14 +4,50 @@
 
 from typing import Literal
 
+from numbastats.bayes.responses.exponential import EXPONENTIAL
+from numbastats.bayes.responses.gamma import GAMMA
 from numbastats.bayes.responses.gaussian import GAUSSIAN
 from numbastats.bayes.responses.logit import LOGIT
+from numbastats.bayes.responses.loglogistic import LOGLOGISTIC
+from numbastats.bayes.responses.lognormal import LOGNORMAL
+from numbastats.bayes.responses.negative_binomial import NEGATIVE_BINOMIAL
 from numbastats.bayes.responses.poisson import POISSON
 from numbastats.bayes.responses.probit import PROBIT
 from numbastats.bayes.responses.record import Record
+from numbastats.bayes.responses.student_t import STUDENT_T
+from numbastats.bayes.responses.weibull import WEIBULL
 
-__all__ = ["Classification", "GAUSSIAN", "LOGIT", "POISSON", "PROBIT", "RESPONSES", "Regression"]
+__all__ = [
+    "Classification",
+    "EXPONENTIAL",
+    "GAMMA",
+    "GAUSSIAN",
+    "LOGIT",
+    "LOGLOGISTIC",
+    "LOGNORMAL",
+    "NEGATIVE_BINOMIAL",
+    "POISSON",
+    "PROBIT",
+    "RESPONSES",
+    "Regression",
+    "STUDENT_T",
+    "WEIBULL",
+]
 
 Classification = Literal["logit", "probit"]
-Regression = Literal["gaussian", "poisson"]
-RESPONSES: dict[str, Record] = dict(gaussian=GAUSSIAN, logit=LOGIT, poisson=POISSON, probit=PROBIT)
+Regression = Literal[
+    "exponential", "gamma", "gaussian", "loglogistic", "lognormal", "negative_binomial", "poisson", "student_t", "weibull"
+]
+RESPONSES: dict[str, Record] = dict(
+    exponential=EXPONENTIAL,
+    gamma=GAMMA,
+    gaussian=GAUSSIAN,
+    logit=LOGIT,
+    loglogistic=LOGLOGISTIC,
+    lognormal=LOGNORMAL,
+    negative_binomial=NEGATIVE_BINOMIAL,
+    poisson=POISSON,
+    probit=PROBIT,
+    student_t=STUDENT_T,
+    weibull=WEIBULL,
+)

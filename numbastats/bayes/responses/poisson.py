@@ -31,6 +31,7 @@ POISSON = Response(
     holds=lambda y: (y >= 0.0) & (y == np.rint(y)),
     fix="0, 1, 2 and so on; for rates pass the counts, and offset=np.log(exposure)",
     improper=lambda y: None if y.any() else "all counts are 0",
+    link="log",
     mean=np.exp,
     row=poisson_ratio,
     derivatives=_derivatives,
@@ -39,5 +40,5 @@ POISSON = Response(
     quantile=_quantile,
     level=_level,
     screen="np.sqrt(y)",
-    samplers=("hamiltonian", "surrogate", "predictor"),
+    samplers=("hamiltonian", "predictor", "surrogate"),
 )

@@ -37,7 +37,7 @@ PROBIT = two_classes(
     ndtr,
     log_ndtr,
     word="probit",
-    samplers=("latent", "expanded", "wide", "hamiltonian", "surrogate"),
+    samplers=("latent", "expanded", "wide", "hamiltonian", "predictor", "surrogate"),
     row=row,
     derivatives=_derivatives,
     probability=ELEMENTWISE["ndtr"],

@@ -1,7 +1,9 @@
 """The record of a response: what a regression knows of its outcomes. Engines ask the record; none of them knows its word.
 
 There are two forms. A `Response` has independent rows with one linear predictor each: a scalar function gives the log-likelihood
-of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a GPU. A `Joint`
+of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a GPU. Where it has
+parameters of its own, or outcomes may be known to lie between two ends, the function has the derivatives in all of them, and
+serves predictions and criteria, too. A `Joint`
 response has rows that depend on each other, or several linear predictors a row: its log-likelihood is a function of arrays.
 """
 
@@ -33,6 +35,8 @@ class Own(NamedTuple):
         Whether it is the logarithm of a scale of the outcomes: these are then sampled in units of their standard deviation.
     start : float
         The transformed parameter at the start of the chains.
+    label : str
+        Name of the parameter itself; by default `name` without "log_".
     """
 
     name: str
@@ -40,6 +44,27 @@ class Own(NamedTuple):
     log_prior: Callable
     scale: bool = False
     start: float = 0.0
+    label: str = ""
+
+    @property
+    def word(self):
+        """Name of the parameter itself."""
+        return self.label or self.name.removeprefix("log_")
+
+    def log_prior_slope(self, v):
+        """The derivative of `log_prior`, which takes complex numbers."""
+        return self.log_prior(v + 1e-30j).imag / 1e-30
+
+
+def log_mean(weights, offsets, outcomes):
+    """The logarithm of the mean of outcomes that come as logarithms: where an intercept may start."""
+    rest = outcomes - offsets
+    return float(np.log(np.average(np.exp(rest - rest.max()), weights=weights)) + rest.max())
+
+
+def half_normal(v):
+    """Log prior of the logarithm of a scale that is half-normal, of standard deviation 1 in units of the outcomes' spread."""
+    return v - 0.5 * np.exp(2.0 * v)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,17 +88,27 @@ class Record:
         Which numbers are, and what to do about others, for the message.
     improper : callable, optional
         Says of outcomes why their posterior under a flat prior of the intercept is improper, or None.
+    log : bool
+        Whether y, in all functions and in the kernels, is the logarithm of an outcome, as of lifetimes.
+    censors : bool
+        Whether outcomes may be known to lie between two ends. Then y may be an array of both.
+    link : str
+        "log" where m is the logarithm of the mean but for a constant, so that rows may have an exposure.
     mean : callable, optional
-        Mean outcome of m; by default m itself.
+        Mean outcome of m, of responses with `constants` ``mean(m, own)``; by default m itself.
     log_density, tail, quantile : callable
         ``log_density(y, m, own)``, P(Y > y) as ``tail(y, m, own)``, and ``quantile(u, m, own)``, by which outcomes are drawn.
     own : tuple of Own
     level : callable
         Where an intercept may start, given weights, offsets and outcomes: by default at 0.
+    robust : bool
+        Whether outcomes with a scale are centred at their median and scaled by the median distance from it, for heavy tails.
     classes : bool
         Two classes instead of numbers: a row of X and its offset are multiplied by -1 or 1.
     weighted : bool
         Whether rows may have weights and offsets.
+    concave : bool
+        Whether log densities are concave in m.
     flat : bool
         Whether the posterior is proper under flat priors of some columns.
     separable : bool
@@ -93,6 +128,9 @@ class Record:
     usual: str | None = None
     holds: Callable | None = None
     fix: str = ""
+    log: bool = False
+    censors: bool = False
+    link: str = ""
     improper: Callable | None = None
     mean: Callable | None = None
     log_density: Callable
@@ -100,8 +138,10 @@ class Record:
     quantile: Callable
     own: tuple[Own, ...] = ()
     level: Callable = lambda weights, offsets, outcomes: 0.0
+    robust: bool = False
     classes: bool = False
     weighted: bool = True
+    concave: bool = True
     flat: bool = False
     separable: bool = False
     screen: str | None = None
@@ -113,16 +153,25 @@ class Record:
 
     @property
     def scaled(self):
-        """Whether an own parameter is a scale of the outcomes."""
+        """Whether outcomes are sampled in units of their spread: an own parameter is their scale, or they are logarithms."""
         return any(own.scale for own in self.own)
+
+    @property
+    def general(self):
+        """Whether rows take own parameters and both ends of an outcome."""
+        return getattr(self, "constants", None) is not None
 
     def own_of(self, draws):
         """The own parameters of all draws in one row, by name."""
         return {own.name: draws[own.name].reshape(-1) for own in self.own}
 
-    def mean_of(self, m):
+    def mean_of(self, m, own=None):
         """Mean outcomes of linear predictors."""
-        return m if self.mean is None else self.mean(m)
+        return m if self.mean is None else self.mean(m, own) if self.general else self.mean(m)
+
+    def outcome_of(self, y):
+        """Outcomes of the y of `quantile`."""
+        return np.exp(y) if self.log else y
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +182,14 @@ class Response(Record):
     ----------
     row : device function, optional
         The log-likelihood of ``(y, t)`` up to a term of y alone, and its derivative in t; None where sums over the rows are all
-        that samplers need. It is bound to the pass over the rows when the record is made.
+        that samplers need. It is bound to the pass over the rows when the record is made. With `constants` it is a function
+        ``(lower, upper, t, c)``, the ends of the outcome equal where it is known: the log density but for `rest`, its first
+        derivative in t, the second one's negative, and the first ones in the two own parameters.
+    constants : device function, optional
+        c, a tuple of numbers, of two own parameters, transformed; 0 is passed for those that the response does not have. Then
+        `log_density` and `derivatives` are made of `row`.
+    rest : callable, optional
+        The term of the log density of y alone.
     derivatives : callable, optional
         ``derivatives(m, y, own)``: of `log_density` the first derivative in m and minus the second one, which may be below 0
         where the density is not log-concave. These two are all that the sampler "predictor" asks of a response; own parameters it
@@ -151,7 +207,10 @@ class Response(Record):
         Whether sigma is then a parameter of the expanded model, else 1.
     """
 
+    log_density: Any = None
     row: Any = None
+    constants: Any = None
+    rest: Callable | None = None
     derivatives: Callable | None = None
     stored: tuple[str, ...] = ()
     probability: Any = None
@@ -160,10 +219,41 @@ class Response(Record):
     latent: Callable | None = None
     expands: bool = False
     kernels: dict[str, Any] = field(init=False, repr=False)
+    _values: Any = field(init=False, repr=False, default=None)
 
     def __post_init__(self):
-        passes = {} if self.row is None else k.passes(self.word, self.row, self.weighted, self.stored)
-        object.__setattr__(self, "kernels", passes)
+        passes = {} if self.row is None else k.passes(self.word, self.row, self.weighted, self.stored, self.constants)
+        found = {"kernels": passes}
+        if self.general:
+            found |= {"_values": k.values(self.word, self.row, self.constants)}
+            found |= {"log_density": self._log_density, "derivatives": self._derivatives}
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
+    def _of_rows(self, y, m, own, count):
+        """The first numbers of `row`, an array for each, of outcomes y or their ends in front; m has a column for each of own."""
+        m = np.asarray(m, np.float64)
+        many, P = m.ndim == 2, np.zeros((m.shape[1] if m.ndim == 2 else 1, k.OWN))
+        for j, one in enumerate(self.own):
+            P[:, j] = own[one.name]
+        M = np.ascontiguousarray(m if many else m[:, None])
+        Y = np.ascontiguousarray(np.broadcast_to(_ends(y, m)[..., 0] if many else _ends(y, m), (2, len(M))), np.float64)
+        out = np.empty((count, *M.shape))
+        self._values.serial(Y, M, P, out)
+        return out.reshape(count, *m.shape)
+
+    def _log_density(self, y, m, own):
+        found = self._of_rows(y, m, own, 1)[0]
+        return found if self.rest is None else found + self.rest(_ends(y, m)[0])
+
+    def _derivatives(self, m, y, own):
+        return tuple(self._of_rows(y, m, own, 3)[1:])
+
+
+def _ends(y, m):
+    """Both ends of outcomes, which y has in front or which are equal."""
+    y = np.asarray(y, np.float64)
+    return y if y.ndim > m.ndim else np.array([y, y])
 
 
 def two_classes(link, log_link, **fields):
@@ -221,8 +311,12 @@ def record_of(response):
 
 
 def facts_of_rows(weights, offsets, outcomes):
-    """The kernels' facts of the rows of X beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`."""
-    found = {k.WEIGHT: 1.0 if weights is None else weights, k.OFFSET: 0.0 if offsets is None else offsets, k.OUTCOME: outcomes}
+    """The kernels' facts of the rows of X beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`.
+
+    Outcomes may be an array of both ends, the second one of which is the row `UPPER`.
+    """
+    found = {k.WEIGHT: 1.0 if weights is None else weights, k.OFFSET: 0.0 if offsets is None else offsets}
+    found |= {k.OUTCOME: outcomes} if np.ndim(outcomes) < 2 else {k.OUTCOME: outcomes[0], k.UPPER: outcomes[1]}
     return np.array(np.broadcast_arrays(*(found[row] for row in sorted(found))), np.float64)
 
 

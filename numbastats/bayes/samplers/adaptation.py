@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numbastats.bayes import kernels as k
 from numbastats.bayes.samplers.algebra import factor, solve, summed
 
 ANGLE, _LARGEST = 1.2, 1.309  # of the Hamiltonian rotation, in radians
@@ -45,8 +46,9 @@ def _metric(H, h, mean, angle=ANGLE):
 
 def _mode(rows, prior, d):
     """The mode by Newton's method, with steps halved where the posterior falls, and the Cholesky factor at the mode."""
-    b = np.zeros(d.size)
-    b[: prior.intercept] = rows.response.level(*rows.facts)
+    b, count = np.zeros(d.size), len(rows.own)
+    b[:count] = [one.start for one in rows.own]
+    b[count : count + prior.intercept] = rows.response.level(*rows.facts[: k.UPPER])
     value = rows.loglik(b[None])[0][0] - 0.5 * (d * b) @ b
     for _ in range(_NEWTON_STEPS):
         H, h = summed(rows.curvature, b)

@@ -24,7 +24,7 @@ class State(NamedTuple):
 
 def init(rows, prior, numbers, chains):
     """Around the mode."""
-    found = scales.start(prior, (chains, rows.shape[1]), -2.0)
+    found = scales.start(prior, (chains, rows.width), -2.0)
     B, metric = adaptation.start(rows, prior, found.d[0], numbers, chains)
     return State(B, found, *summed(rows.loglik, B), metric)
 

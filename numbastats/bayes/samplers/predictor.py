@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from numbastats._core.parallel import in_threads
+from numbastats._core.place import Place
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses.record import Joint
 from numbastats.bayes.samplers import scales
@@ -32,6 +33,7 @@ from numbastats.bayes.samplers.record import Sampler
 from numbastats.scalar.shrinkage import log_prior_tau
 
 _JITTER = 1e-8  # variance of the predictors beside that by their columns, in units of the noise at the start; part of the model
+_LEAST_NOISE = 1e-2  # one over the least noise of a copy, times the jitter
 _LEAPFROGS, _TRAJECTORIES = 4, 2
 _SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the posterior
 _WIDTH, _SHRINKS = 2.0, 20  # of the slice of a logarithm: its only interval, and how often that is cut at most
@@ -72,6 +74,11 @@ class Problem(NamedTuple):
     F: np.ndarray
     around: np.ndarray
 
+    @property
+    def outcomes(self):
+        """By columns, as functions of a response take predictors of chains."""
+        return self.y[..., None]
+
     def loglik(self, e, own):
         """The log-likelihood of predictors, shape (chains, n); own parameters have the shape (chains,).
 
@@ -79,8 +86,7 @@ class Problem(NamedTuple):
         """
         if isinstance(self.response, Joint):
             return np.array([self.response.value(v[:, None], self.y, self.weights)[0] for v in e])
-        values = np.ascontiguousarray(self.response.log_density(self.y[..., None], e.T, own).T)
-        found = (values * self.weights).sum(axis=1)
+        found = np.multiply(self.response.log_density(self.outcomes, e.T, own).T, self.weights, order="C").sum(axis=1)
         return np.where(np.isnan(found), -np.inf, found)
 
     def slopes(self, e, own):
@@ -89,12 +95,12 @@ class Problem(NamedTuple):
             at = [(v[:, None], self.y, self.weights) for v in e]
             found = ([self.response.value(*v)[1] for v in at], [self.response.curvature(*v) for v in at])
             return tuple(np.array(v)[:, :, 0] for v in found)
-        found = self.response.derivatives(e.T, self.y[..., None], own)
-        return tuple(np.ascontiguousarray(np.broadcast_to(v, e.T.shape).T) * self.weights for v in found)
+        slope, curvature = self.response.derivatives(e.T, self.outcomes, own)
+        return np.multiply(slope.T, self.weights, order="C"), np.multiply(curvature.T, self.weights, order="C")
 
     def noise(self, own, chains):
         """S, shape (chains, n)."""
-        curvature = self.slopes(np.tile(self.around, (chains, 1)), own)[1]
+        curvature = np.minimum(self.slopes(np.tile(self.around, (chains, 1)), own)[1], _LEAST_NOISE / self.jitter)
         most = curvature.max(axis=1, keepdims=True, initial=1e-300)
         return 1.0 / np.clip(curvature, 1e-4 * most, None)
 
@@ -113,15 +119,16 @@ class State(NamedTuple):
 def problem(rows, prior):
     """The rows of a fit, the predictors' covariance that does not change, and where the noise of the copies is found."""
     free, A = parted(rows.columns(), prior.skip)
-    weights, offsets = rows.facts[[k.WEIGHT, k.OFFSET]]
+    weights, offsets = np.broadcast_to(rows.facts[[k.WEIGHT, k.OFFSET]], (2, len(free)))
+    y = np.broadcast_to(rows.outcomes, (*rows.outcomes.shape[:-1], len(free)))
     d = np.clip(prior.free, 1e-12, 1e300)
     variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
-    F, size, y = (free * variances) @ free.T, np.ones(len(offsets)), rows.facts[k.OUTCOME]
-    level = offsets + rows.response.level(weights, offsets, y)
-    data = Problem(rows.response, free, A, y, weights, offsets, variances, _JITTER * size, F + np.diag(_JITTER * size), level)
-    numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, rows.place.__class__("cpu", 1))
-    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None])
-    data = data._replace(around=there.mode(level[None], _start(data, 1))[0])
+    F, size = (free * variances) @ free.T, np.ones(len(offsets))
+    level = offsets + rows.response.level(weights, offsets, np.atleast_2d(y)[0])
+    data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level)
+    numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
+    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None], np.ones(1), np.zeros((1, len(size))))
+    data = data._replace(around=there.mode(_start(data, 1), level[None])[0])
     jitter = _JITTER * data.noise(_start(data, 1), 1)[0]
     return data._replace(jitter=jitter, F=F + np.diag(jitter))
 
@@ -140,8 +147,8 @@ def init(data, prior, numbers, chains):
     mode = np.tile(data.around, (chains, 1))
     state = State(np.zeros(found.d.shape), found, mode.copy(), mode, np.empty(chains), own)
     z = _Normals(numbers, n + found.d.shape[1] + n)
-    metric = _Metric(data, numbers, *_Covariance(data, prior, state, numbers)(np.zeros(chains)))
-    state.mode[:] = metric.mode(mode, own)
+    metric = _Metric(data, numbers, *_Covariance(data, prior, state, numbers)(np.zeros(chains)), np.zeros((chains, n)))
+    state.mode[:] = metric.mode(own, mode)
     state.e[:] = state.mode + metric.outwards(z.take(n))[1]
     _coefficients(data, state, metric, 1.0 / scales.precisions(prior, found, numbers), z)
     return state
@@ -153,8 +160,9 @@ def step(data, prior, state, numbers):
     n, chains, own = len(data.offsets), len(state.b), state.extras
     z = _Normals(numbers, (3 + 2 * _TRAJECTORIES) * n + state.b.shape[1] + 2 + (2 + _SHRINKS) * (1 + 2 * len(own)) + 8)
     covariance = _Covariance(data, prior, state, numbers)
-    metric = _Metric(data, numbers, *covariance(np.zeros(chains)))
-    copied = _Copied(data, state.e, own, metric, z)
+    noise = data.noise(own, chains)
+    metric = _Metric(data, numbers, *covariance(np.zeros(chains)), 1.0 / noise)
+    copied = _Copied(data, state.e, own, noise, metric, z)
     if prior.tau is None:
         by = copied.tau(state.scales.log_tau, prior, covariance, z)
         state.scales.log_tau[:] += by
@@ -163,7 +171,8 @@ def step(data, prior, state, numbers):
     for one in data.response.own:
         copied.parameter(one, own, z)
     state.e[:] = copied.e
-    state.mode[:] = metric.mode(state.mode, own)
+    around = np.tile(data.around, (chains, 1))
+    state.mode[:] = metric.mode(own, *((state.mode, state.e) if data.response.concave else (around,)))
     state.e[:], chance = _hamiltonian(data, metric, state.mode, state.e, own, z)
     for one in data.response.own:
 
@@ -190,10 +199,10 @@ class _Normals:
 def _sliced(density, t, numbers):
     """A draw of every chain from ``density(t, needed)`` by a slice sampler of one interval, which is at random around t.
 
-    The last evaluation of every chain, of which those beside the `needed` ones need no evaluation, is that of its draw.
+    What the density keeps is that of t before, and afterwards that of the draw: `needed` are the chains for which it is another.
     """
     u = ndtr(numbers.take(2 + _SHRINKS))
-    level = density(t, np.ones(len(t), bool)) + np.log(u[:, 0])
+    level = density(t, np.zeros(len(t), bool)) + np.log(u[:, 0])
     lo = t - _WIDTH * u[:, 1]
     hi, new, looking = lo + _WIDTH, t.copy(), level < np.inf
     for v in u[:, 2:].T:
@@ -252,14 +261,13 @@ def _product(A, v):
 
 
 class _Metric:
-    """The factors of `kernels.predictor` for a covariance scale K + F."""
+    """The factors of `kernels.predictor` for a covariance scale K + F and curvatures W."""
 
-    def __init__(self, data, numbers, K, scale=None):
+    def __init__(self, data, numbers, K, scale, W):
         self.data, self.place, (chains, n, _) = data, numbers.place, K.shape
-        self.numbers = numbers
         self.L, self.G, self.room = (numbers.spare(name, (chains, n, n)) for name in ("L", "G", "weighted"))
         self.failed, self.none = np.zeros(chains, np.int64), np.zeros((chains, n))
-        self.factor(self.none, K=K, scale=np.ones(chains) if scale is None else scale)
+        self.factor(W, K=K, scale=scale)
         self.check()
 
     def factor(self, W, needed=None, K=None, scale=None):
@@ -297,16 +305,25 @@ class _Metric:
         self._run(k.INWARDS, e.shape[1] ** 2, (self.L, self.G, e), out)
         return out
 
-    def mode(self, e, own):
-        """Predictors at the mode given their covariance, by Newton's method from e; G becomes that of the curvatures there."""
+    def mode(self, own, *starts):
+        """Predictors at the mode given their covariance, by Newton's method; G becomes that of the curvatures there.
+
+        It begins at the likeliest of the starts: of a density that is not log-concave there must be one that never changes.
+        """
         data = self.data
-        z = self.inwards(e - data.offsets)[0]
 
         def height(z, e):
             value = data.loglik(e, own) - 0.5 * (z * z).sum(axis=1)
             return np.where(np.isnan(value), -np.inf, value)
 
-        base, active = height(z, e), np.ones(len(e), bool)
+        z, e, base = 0.0, starts[0], np.full(len(starts[0]), -np.inf)
+        for start in starts:
+            there = self.inwards(start - data.offsets)[0]
+            found = height(there, start)
+            better = ~(found < base)
+            z, e = np.where(better[:, None], there, z), np.where(better[:, None], start, e)
+            base = np.where(better, found, base)
+        active = np.ones(len(e), bool)
         for _ in range(_NEWTON):
             slope, curvature = data.slopes(e, own)
             self.factor(np.maximum(curvature, 0.0), active)
@@ -333,14 +350,12 @@ class _Metric:
 class _Copied:
     """Noisy copies of the predictors, and slices in which these follow: e = offsets + L z where z lies as before given the copy.
 
-    Given the copy, z ~ N(M^-1 L'S^-1 r, M^-1) with r = copy - offsets and M = I + L'S^-1 L = GG': u = G'z less G^-1 L'S^-1 r is kept.
+    Given the copy, z ~ N(M^-1 L'S^-1 r, M^-1) with r = copy - offsets, M = I + L'S^-1 L = GG'; G'z - G^-1 L'S^-1 r is kept.
     """
 
-    def __init__(self, data, e, own, metric, numbers):
-        self.data, self.metric, self.e, self.own = data, metric, e, own
-        noise = data.noise(own, len(e))
+    def __init__(self, data, e, own, noise, metric, numbers):
+        self.data, self.metric, self.e, self.own, self.noise = data, metric, e, own, noise
         self.rest = e + np.sqrt(noise) * numbers.take(e.shape[1]) - data.offsets
-        metric.factor(1.0 / noise)
         self.inner = metric.inwards(e - data.offsets)[1] - self._centre(noise)
 
     def _centre(self, noise):
@@ -348,7 +363,7 @@ class _Copied:
 
     def _value(self, own, needed, K=None, scale=None):
         """The log density of the copy and the outcomes; the predictors go along."""
-        data, metric, noise = self.data, self.metric, self.data.noise(own, len(self.e))
+        data, metric, noise = self.data, self.metric, self.noise if own is self.own else self.data.noise(own, len(self.e))
         metric.factor(1.0 / noise, needed, K, scale)
         centre = self._centre(noise)
         self.e = data.offsets + metric.outwards(self.inner + centre)[1]
@@ -388,7 +403,7 @@ def _hamiltonian(data, metric, mode, e, own, numbers):
 
     for _ in range(_TRAJECTORIES):
         v, chance = numbers.take(n), ndtr(numbers.take(2))
-        size = (_SIZES[0] + (_SIZES[1] - _SIZES[0]) * chance[:, :1])
+        size = _SIZES[0] + (_SIZES[1] - _SIZES[0]) * chance[:, :1]
         before, new = energy(z, e, v), (z, u, e)
         pull = metric.pull(data.slopes(e, own)[0], z)
         for _ in range(_LEAPFROGS):

@@ -17,14 +17,18 @@ from numbastats._core.groups import Keys, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.status import Status
 from numbastats.mixture.arguments import weights_of
+from numbastats.mixture.constraints import fixed_weights_of, names_of
 from numbastats.mixture.multivariate.engine import KINDS, Options
 
 __all__ = [
     "LARGEST",
     "Refused",
     "Rows",
+    "check_columns",
+    "constraints_of",
     "counted",
     "fit_options",
+    "given_means",
     "is_many_tables",
     "is_table",
     "missing_rows",
@@ -93,6 +97,7 @@ def is_many_tables(data, by=None, offsets=None, family="normal"):
 
     Groups of several columns are not, of families that have one dimension: which column is meant is said there.
     """
+    family = given_means(family)[0]
     grouped = by is not None or hasattr(data, "ngroups") or (isinstance(data, list | tuple) and len(data) and _pairs(data))
     if grouped and family not in ("normal", "gaussian"):
         return False
@@ -305,7 +310,37 @@ def _one_for_each(weights, n, name):
     return w
 
 
-def fit_options(starts, n_init, tol, min_count, max_condition, key, workers, free_weights=True):
+def given_means(family):
+    """The name of a family of several columns, and the means that are fixed with it."""
+    if isinstance(family, tuple) and len(family) == 2 and isinstance(family[1], Mapping):
+        if unknown := [name for name in family[1] if name != "means"]:
+            raise ValueError(f"family={family!r} fixes {unknown[0]!r}; of several columns 'means' can be fixed, an array (K, d)")
+        return family[0], dict(family[1])
+    return family, {}
+
+
+def constraints_of(equal, fixed_weights, means, candidates, columns):
+    """Whether weights are free, those that are fixed, the means that are, and whether all covariances are equal."""
+    names = names_of(equal)
+    if unknown := [name for name in names if name not in ("weights", "covariance")]:
+        raise ValueError(f"equal={unknown[0]!r} is not known in several dimensions; use 'weights', 'covariance', or both")
+    if "weights" in names and fixed_weights is not None:
+        raise ValueError("equal='weights' and fixed_weights= were both given; use one of them")
+    if len(candidates) > 1 and not (fixed_weights is None and means is None):
+        raise ValueError(f"fixed weights and means are of one number of components, not of {candidates}; pass that one")
+    K, d = candidates[0], len(columns)
+    if means is not None:
+        found = _columns(means, "means")
+        means = doubles(means, "means")
+        if found is not None and set(found) == set(columns):
+            means = means[:, [found.index(column) for column in columns]]
+        if means.shape != (K, d) or not np.isfinite(means).all():
+            raise ValueError(f"means of shape {means.shape} must be {K} rows of {d} finite numbers, one for each component")
+    weights = fixed_weights_of(fixed_weights, K)
+    return "weights" not in names and weights is None, weights, means, "covariance" in names
+
+
+def fit_options(starts, n_init, tol, min_count, max_condition, key, workers):
     """Options of fits in several dimensions."""
     choice("starts", starts, tuple(KINDS))
     if not tol > 0.0:
@@ -318,15 +353,14 @@ def fit_options(starts, n_init, tol, min_count, max_condition, key, workers, fre
         raise ValueError(f"max_condition={max_condition!r} is out of range; use a number > 1, such as 1e4")
     n_init = None if n_init is None else int(n_init)
     return Options(
-        starts,
-        n_init,
-        float(tol),
-        min_count,
-        None if max_condition is None else float(max_condition),
-        free_weights,
-        key=key,
-        workers=workers,
+        starts, n_init, float(tol), min_count, None if max_condition is None else float(max_condition), key=key, workers=workers
     )
+
+
+def check_columns(shape, d, name):
+    """Refuse values whose last axis is not that of the fit."""
+    if len(shape) < 1 or shape[-1] != d:
+        raise ValueError(f"{name} has shape {shape}; the last axis must have the {counted(d, 'column')} of the fit")
 
 
 def points_of(x, columns, name="x"):
@@ -340,6 +374,5 @@ def points_of(x, columns, name="x"):
                 "with these names, or an array with the columns in this order"
             )
         a = a[:, [found.index(column) for column in columns]]
-    if a.ndim < 1 or a.shape[-1] != len(columns):
-        raise ValueError(f"{name} has shape {a.shape}; the last axis must have the {counted(len(columns), 'column')} of the fit")
+    check_columns(a.shape, len(columns), name)
     return np.ascontiguousarray(a.reshape(-1, len(columns))), a.shape[:-1]

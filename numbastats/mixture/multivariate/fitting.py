@@ -12,18 +12,26 @@ import numpy as np
 
 from numbastats._core.checks import choice, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, warn
+from numbastats._core.launch import choose_device
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import mostly, warn_of_batch
 from numbastats._core.status import REFUSED, Status
 from numbastats.mixture.arguments import ADMISSIBLE, numbers_of_components, threads_or_pool
-from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate import engine
-from numbastats.mixture.multivariate.arguments import Rows, counted, fit_options, one_table, tables_of
+from numbastats.mixture.multivariate.arguments import (
+    Rows,
+    constraints_of,
+    counted,
+    fit_options,
+    given_means,
+    one_table,
+    tables_of,
+)
 from numbastats.mixture.multivariate.covariances import MODELS, models_of
 from numbastats.mixture.multivariate.information import covariance_of, information_of
 from numbastats.mixture.multivariate.kernels.information import ENTROPY
-from numbastats.mixture.multivariate.kernels.memory import NONE
+from numbastats.mixture.multivariate.launching import Space, launched
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 
 __all__ = ["fit_rows", "fit_table", "fit_tables"]
@@ -32,13 +40,10 @@ SAMPLE = 3000  # at least so many rows of a large data set are searched
 MEMORY = 1 << 23  # numbers of the points of all starts of a part of the data sets
 
 
-def _entropy(p, points, model):
-    out = np.zeros(p.size)
-    run(ENTROPY, [p.rows, np.arange(p.size), model, points, out, NONE], p.size, _HERE, (), cost=1e5)
+def _entropy(p, points, model, options):
+    out, space = np.zeros(p.size), Space.of(p, points.means.shape[1])
+    launched(p, ENTROPY, [np.arange(p.size), model, points, out], p.size, options, space, (3,), cost=1e5)
     return out
-
-
-_HERE = types.SimpleNamespace(device="cpu", workers=1, halt=[])
 
 
 def _sampled(p, x, off, candidates, models, options):
@@ -118,6 +123,8 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 for name in ("n_climbed", "n_starts", "n_singular", "hits"):
                     getattr(r, name)[:] += getattr(small, name)
             found[K, model.name] = r
+            if options.weights is not None or options.means is not None:
+                continue  # what one component more would gain nobody asked
             if sample is None:
                 more[model.name], r.gap[:] = _with_more(p, r, model, options)
             else:
@@ -147,7 +154,10 @@ def fit_rows(  # noqa: PLR0913
     se=False,
     cov=False,
     equal=None,
+    fixed_weights=None,
+    means=None,
     rng=None,
+    device=None,
     workers=None,
     callback=None,
     progress=False,
@@ -156,13 +166,15 @@ def fit_rows(  # noqa: PLR0913
     drawn=True,
 ) -> MultivariateBatch:
     """Fit every data set; from a `start`, too, of weights, means and covariances, or from it alone where none are drawn."""
-    models = models_of(covariance)
     choice("criterion", criterion, ("bic", "aic", "icl"))
-    if equal not in (None, "weights"):
-        raise ValueError(f"equal={equal!r} is not known in several dimensions; use 'weights', or covariance='tied'")
     candidates, per_set = numbers_of_components(n_components, rows.count)
+    free, weights, means, tied = constraints_of(equal, fixed_weights, means, candidates, rows.columns)
+    models = models_of(covariance, tied)
     pool, threads = threads_or_pool(workers)
-    options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads, equal is None)
+    options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads)
+    alone = len(candidates) * len(models) == 1
+    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means, alone=alone)
+    options = dataclasses.replace(options, device=choose_device(device, workers=workers))
     D, d = rows.count, rows.x.shape[1]
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
     parts, done = [], 0
@@ -215,11 +227,11 @@ def _part(rows, lo, hi, asked, options, first):
     table |= {name: np.zeros((D, len(every)), np.int64) for name in ("status", "hits", "n_free")}
     for j, (K, name) in enumerate(every):
         r, record = found[K, name], engine_record(models, name)
-        free = record.free(K, d, options.free_weights)
+        free = options.free(record, K, d)
         table["loglik"][:, j] = r.loglik + p.constant
         table["bic"][:, j] = free * np.log(mass) - 2.0 * table["loglik"][:, j]
         table["aic"][:, j] = 2.0 * free - 2.0 * table["loglik"][:, j]
-        table["icl"][:, j] = table["bic"][:, j] + 2.0 * _entropy(p, r.points, record.model(options.free_weights))
+        table["icl"][:, j] = table["bic"][:, j] + 2.0 * _entropy(p, r.points, options.model(record), options)
         table["status"][:, j], table["hits"][:, j], table["n_free"][:, j] = r.status, r.hits, free
     usable = np.isin(table["status"], ADMISSIBLE) & np.isfinite(table[criterion])
     values = np.where(usable, table[criterion], math.inf)
@@ -266,6 +278,9 @@ def _chosen(p, found, every, pick, table, models, options, width, errors, usable
         means = r.points.means[rows][:, :, :d] / scale[rows, None, None] + p.centre[rows, None]
         covs = r.points.covariances[rows][:, :, :d, :d] / np.square(scale[rows])[:, None, None, None]
         order = np.lexsort(np.moveaxis(means, 2, 0)[::-1])
+        if options.weights is not None or options.means is not None:  # the components are those that were named
+            means[:] = means if options.means is None else options.means
+            order = np.repeat(np.arange(K)[None], rows.size, axis=0)
         at = np.arange(rows.size)[:, None]
         blank = ~np.isfinite(r.loglik[rows]) | np.isin(r.status[rows], (*REFUSED, Status.COLLAPSED))
         weights, means, covs = weights[at, order], means[at, order], covs[at, order]
@@ -281,7 +296,7 @@ def _chosen(p, found, every, pick, table, models, options, width, errors, usable
         if errors:
             sure = rows[(r.status[rows] == Status.OK)]
             if sure.size:
-                _errors(out["cov"], p, sure, r, record.model(options.free_weights), options, order[r.status[rows] == Status.OK])
+                _errors(out["cov"], p, sure, r, options.model(record), options, order[r.status[rows] == Status.OK])
     info = p.info
     refused = info["status"] != 0
     numbers["n_used"] = np.where(refused, 0, info["count"])
@@ -484,25 +499,23 @@ _ONE_DIMENSION = {  # options of one dimension alone, with their defaults
     "min_sd_ratio": None,
     "precision": "double",
     "keep_starts": False,
-    "fixed_weights": None,
     "dim": None,
 }
 
 
 def _own(family, options, name):
     """The options of fits in several dimensions; every refusal of others."""
+    family, fixed = given_means(family)
     if family not in ("normal", "gaussian"):
         raise ValueError(
             f"{name}: rows of several columns are fitted by family='normal' alone, not by {family!r}. For many data sets of one "
             f"column use fit_many; pass {name.partition('[')[0].partition(' ')[0]}.ravel() for one data set, or a column"
         )
-    options = dict(options)
+    options = dict(options) | fixed
     for name, default in _ONE_DIMENSION.items():
         value = options.pop(name, default)
         if value is not default and (np.ndim(value) > 0 or value != default):
             raise ValueError(f"{name} is an option of one dimension, and data of several columns have none: leave it out")
-    if options.pop("device", None) == "cuda":
-        raise ValueError("device='cuda': mixtures in several dimensions run on the CPU; leave device out")
     covariance = options.get("covariance")
     if covariance is None:
         options["covariance"] = "full"

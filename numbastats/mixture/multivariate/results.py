@@ -12,21 +12,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
-from numbastats._core.kinds import in_kind_of
+from numbastats._core.kinds import in_kind_of, kind_of
 from numbastats._core.launch import launch
 from numbastats._core.parallel import worker_count
+from numbastats._core.place import Place
 from numbastats._core.random import normalise_rng
 from numbastats._core.results import Batch, OptionalIntervals, Result, Table, dataset, with_intervals
 from numbastats._core.status import CONVERGED, REFUSED, Status
 from numbastats.mixture.arguments import Seed, in_words
-from numbastats.mixture.multivariate.arguments import counted, points_of
+from numbastats.mixture.engine import staged_there
+from numbastats.mixture.multivariate.arguments import check_columns, counted, points_of
+from numbastats.mixture.multivariate.information import exact
 from numbastats.mixture.multivariate.kernels.memory import NONE
-from numbastats.mixture.multivariate.kernels.passes import FULL, Point
+from numbastats.mixture.multivariate.kernels.passes import FULL, LANES, Point
 from numbastats.mixture.multivariate.kernels.sums import SCORES
+from numbastats.mixture.multivariate.launching import Space, space_there, start_there
 
 _IN_WORDS = {  # where the words of one dimension name what several have not
     Status.NO_CONVERGENCE: "the decrement test was not met, or the likelihood still rises; the best point is returned. Fewer "
     "components, another covariance or more starts (n_init=) may end at a maximum",
+    Status.CONSTANT: "a column is constant, or others determine it",
     Status.COLLAPSED: "every start collapsed onto too few rows: try fewer components, covariance='tied' or 'diag', or more "
     "starts (n_init=)",
     Status.INADMISSIBLE: "a certified local maximum exists, but a covariance of it is narrower than max_condition allows beside "
@@ -93,14 +98,34 @@ class NormalMixture(Result):
         point.heights[:] = point.log_weights + np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
         return point, np.stack([centre, np.ones(d)])
 
-    def _scores(self, x, workers, density=False, resp=False, labels=False):
-        rows, shape = points_of(x, self.columns)
-        point, shift = self._point()
-        n, K = len(rows), self.n_components
-        outs = np.empty(n if density else 0), np.empty((n if resp else 0, K)), np.empty(n if labels else 0, np.int64)
-        cost = K * (10.0 + 0.2 * rows.shape[1] ** 2)
-        launch(SCORES, (rows, point, FULL, shift, *outs, NONE), n, device="cpu", workers=worker_count(workers), cost=cost)
-        return shape, *outs
+    def _scores(self, x, workers, wanted, logs=1):
+        """Log densities or densities, responsibilities, or labels of rows, where these live."""
+        kind, K, d = kind_of(x), self.n_components, len(self.columns)
+        rows, shape = (None, tuple(x.shape)[:-1]) if kind.on_device else points_of(x, self.columns)
+        n, (point, shift) = math.prod(shape), self._point()
+        tails = {"density": ((), np.float64), "resp": ((K,), np.float64), "labels": ((), np.int64)}
+        sizes = [(n if name == wanted else 0, *tail) for name, (tail, _) in tails.items()]
+        if not kind.on_device:
+            outs = [np.empty(size, dtype) for size, (_, dtype) in zip(sizes, tails.values(), strict=True)]
+            args = rows, point, FULL, shift, logs, *outs, NONE
+            launch(SCORES, args, n, device="cpu", workers=worker_count(workers), cost=K * (10.0 + 0.2 * d**2))
+            found = outs[list(tails).index(wanted)]
+            return in_kind_of(found.reshape((*shape, *tails[wanted][0]))[()], x)
+        check_columns(tuple(x.shape), d, "x")
+        place = Place("cuda", kinds=(kind,))
+        place.begin()
+        rows = place.asarray(x, "x", np.float64).reshape(n, d)
+        found = kind.empty(x, (*shape, *tails[wanted][0]), tails[wanted][1])
+        outs = [
+            kind.flat_output(found).reshape(size) if name == wanted else place.empty(size, tails[name][1])
+            for name, size in zip(tails, sizes, strict=True)
+        ]
+        point, shift = map(staged_there, (point, shift))
+        if n:
+            space = space_there(Space(K, point.means.shape[1]), -(-n // LANES), place.stream)
+            start_there(SCORES, (rows, point, FULL, shift, logs, *outs), space, place.stream)
+        place.end()
+        return found
 
     def logpdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Logarithm of the density.
@@ -116,8 +141,7 @@ class NormalMixture(Result):
         array or scalar
             Of shape (...,); NaN where a value is missing.
         """
-        shape, density, _, _ = self._scores(x, workers, density=True)
-        return in_kind_of(density.reshape(shape)[()], x)
+        return self._scores(x, workers, "density")
 
     def pdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Density.
@@ -131,8 +155,7 @@ class NormalMixture(Result):
         -------
         array or scalar
         """
-        shape, density, _, _ = self._scores(x, workers, density=True)
-        return in_kind_of(np.exp(density).reshape(shape)[()], x)
+        return self._scores(x, workers, "density", 0)
 
     def predict_proba(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Posterior probabilities of the components; no memory is taken beside that of the result.
@@ -146,8 +169,7 @@ class NormalMixture(Result):
         -------
         array, shape (..., K)
         """
-        shape, _, resp, _ = self._scores(x, workers, resp=True)
-        return in_kind_of(resp.reshape((*shape, self.n_components)), x)
+        return self._scores(x, workers, "resp")
 
     def predict(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Most probable component of every row.
@@ -162,8 +184,7 @@ class NormalMixture(Result):
         array of int
             -1 where a value is missing.
         """
-        shape, _, _, labels = self._scores(x, workers, labels=True)
-        return in_kind_of(labels.reshape(shape)[()], x)
+        return self._scores(x, workers, "labels")
 
     def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: Seed = None) -> NDArray:
         """Draws.
@@ -317,7 +338,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     weights, means, covariances, columns
         As of `NormalMixture`. Components are in the order of their means in the first column.
     covariance : str
-        The model: "full", "tied", "diag" or "spherical".
+        The model: "full", "tied", "diag", "spherical", "tied-diag" or "tied-spherical".
     loglik, bic, aic, icl : float
         Log-likelihood and criteria, of which less is better; icl is bic and twice the entropy of the responsibilities.
     n_free : int
@@ -339,9 +360,11 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         The next certified log-likelihood, NaN if none was seen.
     gap : float
         The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
+        NaN with fixed weights or means.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
-        at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations.
+        at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations. Of more than 400
+        free parameters they are bounds, see `certificate`.
     condition : float
         The largest over the least eigenvalue of all covariances in the metric of the pooled one.
     se : dict
@@ -388,6 +411,16 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     def family(self) -> str:
         """The family of the components."""
         return "normal"
+
+    @property
+    def certificate(self) -> str:
+        """How a fit of status 0 is known to be a maximum: "exact" or "lanczos"; of other statuses "".
+
+        By the whole matrix of second derivatives, or, of more than 400 free parameters, by its products with vectors: `min_eig`
+        is then a lower bound of the least eigenvalue, less than 10 % below it as far as Lanczos' method sees, and `decrement` an
+        upper one.
+        """
+        return "" if self.status != Status.OK else "exact" if exact(self.n_free) else "lanczos"
 
     def summary(self, level: float | None = None) -> Table:
         """The components as a table.

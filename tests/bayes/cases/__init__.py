@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Case"]
+import numpy as np
+from mpmath import mp
+
+__all__ = ["Case", "lifetimes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +27,20 @@ class Case:
     outcomes, predictors : sequence of float
     own : dict
         Values of the transformed own parameters.
+    others : sequence of dict
+        Further values, for log densities and derivatives.
     log_priors : dict
         Their log prior densities in mpmath, up to a constant.
     refused : sequence of float
         Numbers that are no outcomes.
     rtol : float
         Relative error of log densities and their derivatives.
+    ends : sequence of pairs
+        Ends of outcomes that are known to lie between two ends.
+    log_mass : callable, optional
+        The logarithm of the probability of such an interval in mpmath, ``log_mass(lower, upper, m, own)``.
+    mean : callable, optional
+        The mean outcome, ``mean(m, own)``, where it is not that of `peer`.
     """
 
     record: Any
@@ -37,6 +49,36 @@ class Case:
     outcomes: tuple[float, ...]
     predictors: tuple[float, ...]
     own: dict[str, float] = field(default_factory=dict)
+    others: tuple[dict[str, float], ...] = ()
     log_priors: dict[str, Callable] = field(default_factory=dict)
     refused: tuple[float, ...] = ()
     rtol: float
+    ends: tuple[tuple[float, float], ...] = ()
+    log_mass: Callable | None = None
+    mean: Callable | None = None
+
+
+def lifetimes(record, *, log_density, sf, peer, mean, sigma=True):
+    """The case of lifetimes: log density and P(Z > z) of the error in mpmath, SciPy's distribution, E exp(sigma Z)."""
+    of = lambda own: mp.exp(own["log_sigma"]) if sigma else mp.mpf(1)  # noqa: E731
+    number = lambda own: np.exp(own["log_sigma"]) if sigma else 1.0  # noqa: E731
+
+    def log_mass(lower, upper, m, own):
+        above = [1 if e == -mp.inf else 0 if e == mp.inf else sf((e - m) / of(own)) for e in (lower, upper)]
+        return mp.log(above[0] - above[1])
+
+    return Case(
+        record=record,
+        log_density=lambda y, m, own: log_density((y - m) / of(own)) - mp.log(of(own)),
+        log_mass=log_mass,
+        peer=lambda m, own: peer(m, number(own)),
+        mean=lambda m, own: math.exp(m) * mean(number(own)),
+        outcomes=(-2.5, 0.0, 0.7, 1.9),
+        ends=((-2.0, math.inf), (1.5, math.inf), (-math.inf, -1.0), (-math.inf, 2.0), (0.5, 0.6), (-3.0, 1.0)),
+        predictors=(-1.0, 0.0, 0.4, 2.0),
+        own={"log_sigma": -0.5} if sigma else {},
+        others=({"log_sigma": 1.0}, {"log_sigma": -1.0}) if sigma else (),
+        log_priors={"log_sigma": lambda v: -mp.exp(2 * v) / 2 + v} if sigma else {},
+        refused=(0.0, -1.0),
+        rtol=1e-11,
+    )
