@@ -124,8 +124,9 @@ def steps_of(known: Any, workers: Any = None) -> Steps:
     last, alive, start = (
         _each(extreme, which, values, count) for extreme, values in ((np.maximum, last), (np.maximum, alive), (np.minimum, late))
     )
-    total, values = np.bincount(which, w, count), np.bincount(which, minlength=count)
-    return Steps(*estimated(count, which, lo, hi, late, w, workers), last, total, values, alive, start)
+    places = estimated(count, which, lo, hi, late, w, workers)
+    weights, values = np.bincount(which, w, count), np.bincount(which, minlength=count)
+    return Steps._make((*places, last, weights, values, alive, start))
 
 
 def _off(which, count):
@@ -158,7 +159,7 @@ def _limits(count, which, lo, hi, late, w, workers):
         within = (into >= 0) & (of_row[into] == which[unit])
         left -= np.bincount(into[within], w[unit[within]], time.size)
     off, survival, variance = _off(of_row, count), np.empty(time.size), np.empty(time.size)
-    run_loop(product_limit, lo.size, workers, off, left, events, survival, variance)
+    run_loop(product_limit, lo.size if count > 1 else 1, workers, off, left, events, survival, variance)
     status = np.where(np.diff(off) > 0, Status.OK, Status.NONE_LEFT).astype(np.int64)
     return off, time, time, left, events, censored, survival, variance, status, np.full(count, math.nan)
 
@@ -189,7 +190,7 @@ def _regions(count, which, lo, hi, late, w, workers):
     numbers, off = np.empty((count, 4)), _off(which, count)
     work = np.empty((9, time.size + count))
     out = mass, survival, events, censored, at_risk, numbers
-    run_loop(npmle, 100 * n, workers, np.ascontiguousarray(units), w, off, regions, work, *out)
+    run_loop(npmle, 100 * n if count > 1 else 1, workers, np.ascontiguousarray(units), w, off, regions, work, *out)
     keep = (time < math.inf) & (mass > _NO_MASS)
     off, row, sets = np.r_[0, np.cumsum(keep)][regions], np.cumsum(keep) - 1, np.repeat(np.arange(count), np.diff(regions))
     after = row >= off[sets]  # a row of the same set is before it

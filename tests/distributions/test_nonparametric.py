@@ -267,6 +267,16 @@ class TestGroups:
             for name in ("time", "at_risk", "events", "censored", "survival", "se"):
                 np.testing.assert_array_equal(getattr(many.one(i), name), getattr(one, name), name)
 
+    def test_any_number_of_workers(self, monkeypatch):
+        monkeypatch.setattr("numbastats._core.launch.LOOP_FROM", 0)
+        sets = [inspected(n, n, 3.0) for n in (9, 40, 25)]
+        lo, hi, entry = ([s[i] for s in sets] for i in range(3))
+        x = [np.ceil(t[t < inf]) for t in hi]
+        for options in (dict(data=None, censored=(lo, hi), entry=entry), dict(data=x)):
+            one, two = (survival_many(workers=workers, **options) for workers in (1, 2))
+            for name in ("time", "survival", "at_risk", "variance", "gradient"):
+                np.testing.assert_array_equal(getattr(one._steps, name), getattr(two._steps, name))
+
     def test_frames(self):
         pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame(
