@@ -47,7 +47,7 @@ SAME = 1e-3  # log-likelihoods that differ by less are of one optimum
 EXCHANGES, REFINED = 20, 20  # rounds of exchanges at most, steps of EM of each
 FAILING = 2  # rounds of exchanges that fail, times the effort, before small data sets are left
 SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
-TWICE = 500  # observations up to which two searches have to agree with the best, in more one
+AGREEING = 1, 2  # searches that have to agree with the best
 FEW_ROWS = 300  # observations up to which two components are searched for again
 PROMISING = 16  # exchanges of each round, out of all components and candidates
 PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
@@ -558,7 +558,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
     most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
     times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
     times[(size > FEW_ROWS) & (K == 2)] = 1
-    again, left = np.isfinite(r.loglik), 1 + (options.alone & (size <= TWICE))
+    again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)
         if not again.any():
