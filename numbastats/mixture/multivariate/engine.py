@@ -148,12 +148,11 @@ class Prepared:
         return self.kept["rows"]._replace(least=staged_there(self.rows.least))
 
     def space(self, space, n):
-        """Work space on a GPU; that of one kernel is kept for the next."""
-        key, memory = self.kept.get("space", (None, None))
-        if key != (space, n):
-            self.kept.pop("space", None)  # before there is other
-            self.kept["space"] = (space, n), space_there(space, n)
-        return self.kept["space"][1]
+        """Work space on a GPU; that of Newton's method and that of all else are kept for the next kernel."""
+        held, memory = self.kept.pop(space.p > 0, (space, None))  # it is free before there is other
+        memory = space_there(space, n, before=memory if held == space else None)
+        self.kept[space.p > 0] = space, memory
+        return memory
 
     @property
     def constant(self):
@@ -499,11 +498,8 @@ def insertions(p, wanted, slots, points, model, options, turn=0):
     given = taken(points, np.repeat(np.arange(wanted.size), slots.size))
     found, gains = new_points(owner.size * KEPT, K, d), np.full(owner.size * KEPT, -math.inf)
     key = Key(stream_word(Purpose.MIXTURE_START, (1 << 18) + min(K, 255) + 256 * turn), *options.key)
-    args, space = (
-        [p.ids, owner, slot, options.model(model), given, key, found, gains],
-        Space.of(p, K, rows=int(np.diff(p.rows.off).max())),
-    )
-    launched(p, INSERTION, args, owner.size, options, space, (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
+    args = [p.ids, owner, slot, options.model(model), given, key, found, gains]
+    launched(p, INSERTION, args, owner.size, options, Space.of(p, K), (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
     if options.weights is not None:
         found.log_weights[:] = np.log(options.weights)
     found.log_weights[~np.isfinite(gains)] = np.nan
