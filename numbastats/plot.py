@@ -678,7 +678,8 @@ def _clusters(fit, data, masses, points, ax):
     if d > 6:
         raise ValueError(f"a fit of {d} columns has {d * (d - 1) // 2} pairs of them; pass fit.marginal(columns) of six at most")
     if data is not None:
-        x = points_of(data, fit.columns, "data")[0]
+        rows, order, _ = points_of(data, fit.columns, "data")
+        x = rows if order is None else rows[:, order]
         x = x[np.isfinite(x).all(axis=1)]
         labels = fit.predict(x)
     if d <= 2:

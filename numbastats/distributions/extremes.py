@@ -42,14 +42,15 @@ def above(series: Any, threshold: Any) -> tuple[Any, Any, Callable[[Any], NDArra
     The third is a function that adds numbers, one for a value, over each series.
     """
     u = _thresholds(series, threshold)
-    number = np.repeat(np.arange(u.size), np.diff(series.off))
+    if series.length:
+        by_series = lambda values: np.reshape(values, (u.size, series.length))  # noqa: E731
+        x, at, sums = by_series(series.x), u[:, None], lambda values: by_series(values).sum(axis=1)
+    else:
+        number = np.repeat(np.arange(u.size), np.diff(series.off))
+        x, at, sums = series.x, u[number], lambda values: np.bincount(number, values, u.size)
     with np.errstate(invalid="ignore"):
-        excess = np.where(series.x > u[number], series.x - u[number], math.nan)
-
-    def sums(values):
-        return np.bincount(number, values, u.size)
-
-    return series._replace(x=excess), u, sums
+        excess = np.where(x > at, x - at, math.nan)
+    return series._replace(x=excess.reshape(-1)), u, sums
 
 
 def _thresholds(series, threshold):

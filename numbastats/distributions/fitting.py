@@ -2125,16 +2125,17 @@ def _above(method, known, cls, given, device, workers, shown, threshold):
         return FewAbove(few, status, u, counts, totals, largest, least, _refused(s, plan, share, status))
 
     found = _by_method(method, excess, plan, (weights, own, None, None), device, workers, shown, refused)
-    names, shape = (*found.names,), series.shape
+    shape = series.shape
     u, below = u.reshape(shape), (totals - counts).astype(np.int64).reshape(shape)
     params = np.array(found.params)
-    params[..., names.index("loc")] += u
+    params[..., found.names.index("loc")] += u
     limits = found._limits
     for place, special in enumerate(cls._contains if limits is not None else ()):
         there, own_names = limits.which == place, CLASSES[special.family].names
         limits.params[there, own_names.index("loc")] += u[there]
     with np.errstate(invalid="ignore"):
-        share = (sums(np.where(over, w, 0.0)) / sums(np.where(inside, w, 0.0))).reshape(shape)
+        masses = (counts, totals) if series.w is None else (sums(np.where(kept, w, 0.0)) for kept in (over, inside))
+        share = np.divide(*masses).reshape(shape)
     missing = found.n_missing - below
     return dataclasses.replace(found, params=params, n_missing=missing, tail=Threshold(u, share), n_below=below)
 

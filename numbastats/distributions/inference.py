@@ -522,8 +522,8 @@ def _refuse_others(found, likelihood):
         )
     if found.tail is not None and abs(masses[0] - found.tail.share * sum(masses)) > 1e-6 * masses[0]:
         raise ValueError(
-            f"x are not the data of this fit: a share of {masses[0] / sum(masses):.6g} is above the threshold, and of those of the "
-            f"fit {found.tail.share:.6g}; pass all values, also those below"
+            f"x are not the data of this fit: a share of {masses[0] / sum(masses):.6g} is above the threshold, not "
+            f"{found.tail.share:.6g}; pass all values, also those below"
         )
 
 

@@ -47,7 +47,7 @@ SAME = 1e-3  # log-likelihoods that differ by less are of one optimum
 EXCHANGES, REFINED = 20, 20  # rounds of exchanges at most, steps of EM of each
 FAILING = 2  # rounds of exchanges that fail, times the effort, before small data sets are left
 SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
-TWICE = 500  # observations up to which two searches have to agree with the best, in more one
+AGREEING = 1, 2  # searches that have to agree with the best
 FEW_ROWS = 300  # observations up to which two components are searched for again
 PROMISING = 16  # exchanges of each round, out of all components and candidates
 PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
@@ -133,6 +133,7 @@ class Prepared:
     ids: np.ndarray
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
+    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`
 
     kept: dict = dataclasses.field(default_factory=dict, compare=False)  # on a GPU: the rows, work space
 
@@ -148,18 +149,17 @@ class Prepared:
         return self.kept["rows"]._replace(least=staged_there(self.rows.least))
 
     def space(self, space, n):
-        """Work space on a GPU; that of one kernel is kept for the next."""
-        key, memory = self.kept.get("space", (None, None))
-        if key != (space, n):
-            self.kept.pop("space", None)  # before there is other
-            self.kept["space"] = (space, n), space_there(space, n)
-        return self.kept["space"][1]
+        """Work space on a GPU; that of Newton's method and that of all else are kept for the next kernel."""
+        held, memory = self.kept.pop(space.p > 0, (space, None))  # it is free before there is other
+        memory = space_there(space, n, before=memory if held == space else None)
+        self.kept[space.p > 0] = space, memory
+        return memory
 
     @property
     def constant(self):
         """What is added to log-likelihoods of kernels (D,)."""
-        d = self.rows.columns
-        return self.rows.mass * d * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
+        cells = self.rows.mass * self.rows.columns if self.source is None else self.source.cells(self)
+        return cells * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
 
 
 @dataclasses.dataclass
@@ -181,7 +181,7 @@ class Result:
     n_singular: np.ndarray
 
 
-def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
+def prepare(x, weights, off, first, options) -> Prepared:
     """Data sets x[off[s]:off[s + 1]] in tiles: distinct rows with their weights, in an order that they have by themselves."""
     D, columns = off.size - 1, x.shape[1]
     filled = -(-columns // 4) * 4
@@ -190,7 +190,7 @@ def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
     run(ORDER, [x, weights, off, places, masses, info], D, on_the_host(options), (), cost=200.0 * each)
     padded = np.concatenate([[0], np.cumsum(-(-info["distinct"] // 8) * 8)])
     rows = c.Batch(
-        np.empty(padded[-1] * filled, dtype),
+        np.empty(padded[-1] * filled, x.dtype),
         np.empty(padded[-1]),
         padded,
         np.zeros(D),
@@ -209,7 +209,7 @@ def sampled(p, x, off, most, options):
     picks = [a + (np.arange(most) * n // most if n > most else np.arange(n)) for a, n in zip(off, sizes, strict=False)]
     at = np.concatenate(picks)
     own = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))]).astype(np.int64)
-    return prepare(x[p.places[at]], p.masses[at], own, int(p.ids[0]), options)
+    return prepare(x[p.places[at]].astype(np.float64), p.masses[at], own, int(p.ids[0]), options)
 
 
 def new_points(M, K, d) -> Any:
@@ -241,13 +241,16 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     state["status"] = Status.NO_CONVERGENCE
     state["phase"][~np.isfinite(points.log_weights).all(axis=1)] = c.DONE
     K, d = points.means.shape[1], p.rows.columns
-    newton = newton and (1 if exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
+    newton = newton and (1 if p.source is not None or exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
     settings = c.Settings(newton, options.tol, 1e-14)
     if options.device == "cpu":
         settings = settings._replace(most=max(4, int(PATIENCE / max(each, 1.0))))
     args, work = [owner, model, settings, points, state], dict(cost=cost, most=20.0 * cost)
+    if p.source is not None:
+        p.source.climb(p, *args, options)
+        return state
     while (state["phase"] == c.EM).any():  # on the host large data sets in pieces, between which Ctrl-C is answered
         launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)
     while (state["phase"] == c.NEWTON).any():
@@ -499,11 +502,8 @@ def insertions(p, wanted, slots, points, model, options, turn=0):
     given = taken(points, np.repeat(np.arange(wanted.size), slots.size))
     found, gains = new_points(owner.size * KEPT, K, d), np.full(owner.size * KEPT, -math.inf)
     key = Key(stream_word(Purpose.MIXTURE_START, (1 << 18) + min(K, 255) + 256 * turn), *options.key)
-    args, space = (
-        [p.ids, owner, slot, options.model(model), given, key, found, gains],
-        Space.of(p, K, rows=int(np.diff(p.rows.off).max())),
-    )
-    launched(p, INSERTION, args, owner.size, options, space, (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
+    args = [p.ids, owner, slot, options.model(model), given, key, found, gains]
+    launched(p, INSERTION, args, owner.size, options, Space.of(p, K), (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
     if options.weights is not None:
         found.log_weights[:] = np.log(options.weights)
     found.log_weights[~np.isfinite(gains)] = np.nan
@@ -558,7 +558,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
     most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
     times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
     times[(size > FEW_ROWS) & (K == 2)] = 1
-    again, left = np.isfinite(r.loglik), 1 + (options.alone & (size <= TWICE))
+    again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)
         if not again.any():
