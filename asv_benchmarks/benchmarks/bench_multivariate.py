@@ -123,7 +123,7 @@ def _gpu_case(n, newton=False):
     engine.PARTITIONS.serial(*start, places, labels, NONE)
     engine.BEGIN.serial(p.rows, model, places, labels, points, NONE)
     engine.climbs(p, p.ids, model, points, options, 30 if newton else 2, 0, enough=-1.0)
-    space = Space.of(p, K, model if newton else None, rows=int(np.diff(p.rows.off).max()))
+    space = Space.of(p, K, model if newton else None)
     return p, start, model, points, [places, labels], _memory(space, sets)
 
 

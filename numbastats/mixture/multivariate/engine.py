@@ -47,7 +47,7 @@ SAME = 1e-3  # log-likelihoods that differ by less are of one optimum
 EXCHANGES, REFINED = 20, 20  # rounds of exchanges at most, steps of EM of each
 FAILING = 2  # rounds of exchanges that fail, times the effort, before small data sets are left
 SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
-TWICE = 500  # observations up to which two searches have to agree with the best, in more one
+AGREEING = 1, 2  # searches that have to agree with the best
 FEW_ROWS = 300  # observations up to which two components are searched for again
 PROMISING = 16  # exchanges of each round, out of all components and candidates
 PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
@@ -149,12 +149,11 @@ class Prepared:
         return self.kept["rows"]._replace(least=staged_there(self.rows.least))
 
     def space(self, space, n):
-        """Work space on a GPU; that of one kernel is kept for the next."""
-        key, memory = self.kept.get("space", (None, None))
-        if key != (space, n):
-            self.kept.pop("space", None)  # before there is other
-            self.kept["space"] = (space, n), space_there(space, n)
-        return self.kept["space"][1]
+        """Work space on a GPU; that of Newton's method and that of all else are kept for the next kernel."""
+        held, memory = self.kept.pop(space.p > 0, (space, None))  # it is free before there is other
+        memory = space_there(space, n, before=memory if held == space else None)
+        self.kept[space.p > 0] = space, memory
+        return memory
 
     @property
     def constant(self):
@@ -503,11 +502,8 @@ def insertions(p, wanted, slots, points, model, options, turn=0):
     given = taken(points, np.repeat(np.arange(wanted.size), slots.size))
     found, gains = new_points(owner.size * KEPT, K, d), np.full(owner.size * KEPT, -math.inf)
     key = Key(stream_word(Purpose.MIXTURE_START, (1 << 18) + min(K, 255) + 256 * turn), *options.key)
-    args, space = (
-        [p.ids, owner, slot, options.model(model), given, key, found, gains],
-        Space.of(p, K, rows=int(np.diff(p.rows.off).max())),
-    )
-    launched(p, INSERTION, args, owner.size, options, space, (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
+    args = [p.ids, owner, slot, options.model(model), given, key, found, gains]
+    launched(p, INSERTION, args, owner.size, options, Space.of(p, K), (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
     if options.weights is not None:
         found.log_weights[:] = np.log(options.weights)
     found.log_weights[~np.isfinite(gains)] = np.nan
@@ -562,7 +558,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
     most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
     times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
     times[(size > FEW_ROWS) & (K == 2)] = 1
-    again, left = np.isfinite(r.loglik), 1 + (options.alone & (size <= TWICE))
+    again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)
         if not again.any():
