@@ -962,7 +962,7 @@ class _Observed:
 
     def __init__(self, known, cls, zeros, cut):
         self.known, self.zeros = without_zeros(known) if zeros == "share" else known, zeros
-        s, low, high = self.known.series, *(cut or (-math.inf, math.inf))
+        s, (low, high) = self.known.series, cut or (-math.inf, math.inf)
         self.exact = s.hi is None and s.w is None and known.entry is None
         if known.entry is not None:  # the estimate is that of values above the least entry
             least = float(np.min(known.entry, initial=math.inf, where=~np.isnan(s.x)))
