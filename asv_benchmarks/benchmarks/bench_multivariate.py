@@ -37,6 +37,39 @@ class Large:
         self.labels.predict_proba(self.x)
 
 
+class Blocks:
+    """A step of EM by the sums of pieces, in double and in single precision."""
+
+    params = ["float64", "float32"]
+    param_names = ["dtype"]
+    timeout = 300
+
+    def setup(self, dtype):
+        x = blobs(4, 200_000, 10, 4, 2.0)
+        self.pieces = np.split(x.astype(dtype), 4)
+        found = ns.mixture.fit(x[:5000], 4, rng=0)
+        self.point = found.weights, found.means, found.covariances
+        self.time_step(dtype)
+
+    def time_step(self, dtype):
+        sums = [ns.mixture.partial_stats(x, *self.point, workers=1) for x in self.pieces]
+        ns.mixture.em_update(ns.mixture.combine(sums), *self.point)
+
+
+class Missing:
+    """Fits of rows of which a fifth of the values is missing."""
+
+    timeout = 300
+
+    def setup(self):
+        x = np.stack([blobs(i, 500, 4, 2, 1.2) for i in range(20)])
+        self.batch = np.where(np.random.default_rng(1).random(x.shape) < 0.2, np.nan, x)
+        self.time_20_data_sets()
+
+    def time_20_data_sets(self):
+        ns.mixture.fit_many(self.batch, 2, nan_policy="marginal", rng=0, workers=1)
+
+
 class Fits:
     """Certified fits on one thread."""
 

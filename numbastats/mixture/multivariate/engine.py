@@ -47,7 +47,7 @@ SAME = 1e-3  # log-likelihoods that differ by less are of one optimum
 EXCHANGES, REFINED = 20, 20  # rounds of exchanges at most, steps of EM of each
 FAILING = 2  # rounds of exchanges that fail, times the effort, before small data sets are left
 SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
-TWICE = 500  # observations up to which two searches have to agree with the best, in more one
+AGREEING = 1, 2  # searches that have to agree with the best
 FEW_ROWS = 300  # observations up to which two components are searched for again
 PROMISING = 16  # exchanges of each round, out of all components and candidates
 PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
@@ -133,6 +133,7 @@ class Prepared:
     ids: np.ndarray
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
+    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`
 
     kept: dict = dataclasses.field(default_factory=dict, compare=False)  # on a GPU: the rows, work space
 
@@ -157,8 +158,8 @@ class Prepared:
     @property
     def constant(self):
         """What is added to log-likelihoods of kernels (D,)."""
-        d = self.rows.columns
-        return self.rows.mass * d * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
+        cells = self.rows.mass * self.rows.columns if self.source is None else self.source.cells(self)
+        return cells * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
 
 
 @dataclasses.dataclass
@@ -180,7 +181,7 @@ class Result:
     n_singular: np.ndarray
 
 
-def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
+def prepare(x, weights, off, first, options) -> Prepared:
     """Data sets x[off[s]:off[s + 1]] in tiles: distinct rows with their weights, in an order that they have by themselves."""
     D, columns = off.size - 1, x.shape[1]
     filled = -(-columns // 4) * 4
@@ -189,7 +190,7 @@ def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
     run(ORDER, [x, weights, off, places, masses, info], D, on_the_host(options), (), cost=200.0 * each)
     padded = np.concatenate([[0], np.cumsum(-(-info["distinct"] // 8) * 8)])
     rows = c.Batch(
-        np.empty(padded[-1] * filled, dtype),
+        np.empty(padded[-1] * filled, x.dtype),
         np.empty(padded[-1]),
         padded,
         np.zeros(D),
@@ -208,7 +209,7 @@ def sampled(p, x, off, most, options):
     picks = [a + (np.arange(most) * n // most if n > most else np.arange(n)) for a, n in zip(off, sizes, strict=False)]
     at = np.concatenate(picks)
     own = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))]).astype(np.int64)
-    return prepare(x[p.places[at]], p.masses[at], own, int(p.ids[0]), options)
+    return prepare(x[p.places[at]].astype(np.float64), p.masses[at], own, int(p.ids[0]), options)
 
 
 def new_points(M, K, d) -> Any:
@@ -240,13 +241,16 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     state["status"] = Status.NO_CONVERGENCE
     state["phase"][~np.isfinite(points.log_weights).all(axis=1)] = c.DONE
     K, d = points.means.shape[1], p.rows.columns
-    newton = newton and (1 if exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
+    newton = newton and (1 if p.source is not None or exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
     settings = c.Settings(newton, options.tol, 1e-14)
     if options.device == "cpu":
         settings = settings._replace(most=max(4, int(PATIENCE / max(each, 1.0))))
     args, work = [owner, model, settings, points, state], dict(cost=cost, most=20.0 * cost)
+    if p.source is not None:
+        p.source.climb(p, *args, options)
+        return state
     while (state["phase"] == c.EM).any():  # on the host large data sets in pieces, between which Ctrl-C is answered
         launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)
     while (state["phase"] == c.NEWTON).any():
@@ -554,7 +558,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
     most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
     times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
     times[(size > FEW_ROWS) & (K == 2)] = 1
-    again, left = np.isfinite(r.loglik), 1 + (options.alone & (size <= TWICE))
+    again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)
         if not again.any():
