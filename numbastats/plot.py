@@ -1,7 +1,8 @@
 """Plots of data against distributions and of fits, by matplotlib, which must be installed.
 
 Every function draws into `ax`, or into the axes of a new figure, and returns the axes: titles, limits and files are left to you.
-Fits to censored or truncated values are refused beside data: the values would have to be known.
+Data that are known in part are passed as to `distributions.fit`, with `event`, `censored` and `entry`, or as the result of
+`distributions.survival`: what is drawn of them is that estimate, with a band.
 """
 
 from __future__ import annotations
@@ -14,14 +15,34 @@ from numpy.typing import ArrayLike
 
 from numbastats._core.checks import checked_level, choice
 from numbastats._core.data import series
-from numbastats._core.errors import names_ours, renamed
+from numbastats._core.errors import names_ours, renamed, warn
 from numbastats._core.kinds import to_host
-from numbastats._core.results import percent
+from numbastats._core.results import half_width, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["contours", "criteria", "densities", "density", "fit", "forest", "mixture", "qq", "rank", "tail", "trace"]
+_MOST_BARS = 1000
+_TICKS = np.array([1e-4, 1e-3, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999])
+
+__all__ = [
+    "contours",
+    "criteria",
+    "densities",
+    "density",
+    "fit",
+    "forest",
+    "mean_excess",
+    "mixture",
+    "probability",
+    "qq",
+    "rank",
+    "return_levels",
+    "survival",
+    "tail",
+    "threshold_stability",
+    "trace",
+]
 
 
 def _axes(ax, **size):
@@ -43,19 +64,37 @@ def _data(data):
     return x
 
 
-def _distribution(one, method):
-    """A distribution, or that of a fit; `method` is what is drawn of it."""
-    if getattr(one, "partial", False) is True:
+def _known(data, event, censored, entry):
+    """The estimate of values of which parts are known, None where data are complete."""
+    from numbastats import distributions as families
+
+    if isinstance(data, families.Survival):
+        return data
+    if isinstance(data, families.Survivals):
+        raise TypeError(f"data are estimates of {len(data)} groups; pass one of them, as data[key], or call plot.survival")
+    if all(v is None for v in (event, censored, entry)) and type(data).__name__ != "CensoredData":
+        return None
+    return families.survival(data, event=event, censored=censored, entry=entry)
+
+
+def _method(found, name):
+    """The method that counts have in the place of another."""
+    return name.replace("pdf", "pmf") if getattr(found, "is_discrete", False) is True else name
+
+
+def _distribution(one, method, known=None):
+    """A distribution, or that of a fit; `method` is what is drawn of it, `known` the estimate of data that are known in part."""
+    if getattr(one, "_censored", False) and known is None:
         raise ValueError(
-            "the values of this fit were censored or truncated, and plots take values that are all known: they would show a "
-            "misfit where there is none. Compare found.distribution.sf(t) with the Kaplan-Meier estimate, as "
-            "scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=..., right=...)).sf for values that are censored on the right"
+            "the values of this fit were censored or truncated at entries, and a plot of them as if all were known would show a "
+            "misfit where there is none: pass what is known of them, too, as event=, censored= or entry= of the fit, and their "
+            "Kaplan-Meier or Turnbull estimate is drawn"
         )
-    for found in (one, getattr(one, "distribution", None)):
-        if callable(getattr(found, method, None)):
-            return found
-        if getattr(found, "is_discrete", False):
-            raise TypeError(f"{found!r} is a distribution of counts: draw it by `tail` and `qq`, and its `pmf` as bars")
+    whole = getattr(one, "whole", None)  # of a fit of counts the distribution of all, with their zeros, or with a threshold
+    all_of_it = getattr(whole, "is_discrete", False) or getattr(one, "tail", None) is not None
+    for found in (whole if all_of_it else None, one, getattr(one, "distribution", None)):
+        if callable(getattr(found, _method(found, method), None)):
+            return _within(found, getattr(one, "_cut", None), known)
     if isinstance(one, Mapping):
         raise TypeError(f"qq draws one distribution, but this is a {type(one).__name__} of {len(one)}: pass one of its values")
     shown = f"a {type(one).__name__}" if isinstance(one, list | tuple) or "\n" in repr(one) else repr(one)
@@ -65,30 +104,67 @@ def _distribution(one, method):
     )
 
 
-def _labelled(distributions, method):
+def _within(found, cut, known):
+    """The distribution of what data can tell: within the truncation of a fit, and above the least entry."""
+    from numbastats.distributions import truncate
+
+    if known is not None and known.start > -np.inf and found.cdf(known.start) > 0.0:
+        low, high = (-np.inf, np.inf) if cut is None else cut
+        cut = max(low, known.start), high
+    return found if cut is None else truncate(found, *cut)
+
+
+def _labelled(distributions, method, known=None):
     """Distributions, or fits, with labels: one, several in a list, or a dict of labels."""
-    if distributions is None:
-        return {}
+    return {label: _distribution(d, method, known) for label, d in _named(distributions).items()}
+
+
+def _named(distributions):
+    """Distributions, or fits, by their labels: those of a dict, or the words of their families."""
+    if distributions is None or isinstance(distributions, Mapping):
+        return distributions or {}
     many = distributions if isinstance(distributions, list | tuple) else [distributions]
-    if not isinstance(distributions, Mapping):
-        distributions = {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
-    return {label: _distribution(d, method) for label, d in distributions.items()}
+    return {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
+
+
+def _are_counts(drawn):
+    """Whether distributions are of counts; they must be alike."""
+    counts = {getattr(d, "is_discrete", False) is True for d in drawn.values()}
+    if len(counts) > 1:
+        raise TypeError("some of the distributions are of counts and some are continuous; draw them in two plots")
+    return counts == {True}
 
 
 @names_ours
-def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", points: int = 400, ax: Axes | None = None) -> Axes:
+def tail(  # noqa: PLR0913
+    data: Any,
+    distributions: Any = None,
+    *,
+    side: str = "upper",
+    event: ArrayLike | None = None,
+    censored: Any = None,
+    entry: ArrayLike | None = None,
+    level: float = 0.95,
+    points: int = 400,
+    ax: Axes | None = None,
+) -> Axes:
     """Share of values beyond x, on logarithmic axes, with the tails of distributions.
 
     A tail that falls like a power of x is a straight line of that slope.
 
     Parameters
     ----------
-    data : array_like of shape (n,)
+    data : array_like of shape (n,), CensoredData, Survival or None
         NaN are left out; only values > 0 can be shown (for side="lower", values < 0).
     distributions : distribution, list of them, or dict, optional
         Anything with the methods `cdf` and `sf`, or fits of it; the keys of a dict are the labels.
     side : {"upper", "lower"}
         P(X >= x) against x, or P(X <= -x) against x: losses where data are returns.
+    event, censored, entry : optional
+        What is known of the data, as in `distributions.fit`; the steps of their estimate are drawn, with a band. For the upper
+        side.
+    level : float
+        Of the band, between 0 and 1.
     points : int
         Places where distributions are evaluated.
     ax : matplotlib axes, optional
@@ -111,6 +187,9 @@ def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", poi
     >>> ax = ns.plot.tail(x, {"fit": ns.stable.fit(x).distribution})  # doctest: +SKIP
     """
     choice("side", side, ("upper", "lower"))
+    known = _known(data, event, censored, entry)
+    if known is not None:
+        return _censored_tail(known, distributions, side, checked_level(level), points, ax)
     x = _data(data)
     x = x if side == "upper" else -x[::-1]
     share = 1.0 - (np.arange(x.size) / x.size)
@@ -129,6 +208,25 @@ def tail(data: ArrayLike, distributions: Any = None, *, side: str = "upper", poi
     return ax
 
 
+def _censored_tail(known, distributions, side, level, points, ax):
+    """The tail of values that are known in part."""
+    if side != "upper":
+        raise ValueError('side="lower" takes values that are all known')
+    drawn = _labelled(distributions, "sf", known)
+    if not (known.time > 0.0).any():
+        raise ValueError("no value is > 0, so there is no upper tail to show on log axes")
+    ax = _axes(ax)
+    _steps(ax, known, level, "log-log", "0.3", "data")
+    first = known.time[(known.time > 0.0) & (known.events > 0.0)]
+    grid = np.geomspace(first[0] if first.size else known.last, 2.0 * known.last, points)
+    for label, one in drawn.items():
+        ax.plot(grid, one.sf(grid), label=label)
+    ax.set(xscale="log", yscale="log", xlabel="x", ylabel="probability of values > x")
+    ax.set(xlim=(0.9 * grid[0], grid[-1]), ylim=(0.1 / max(known.n_values, 1), 1.5))
+    ax.legend(frameon=False)
+    return ax
+
+
 def _histogram(ax, x, least=5) -> tuple[float, float]:
     """Bins by Freedman and Diaconis between the 0.1 % and the 99.9 % quantile, `least` to 200; returns their range."""
     low, high = np.quantile(x, [0.001, 0.999])
@@ -142,6 +240,21 @@ def _histogram(ax, x, least=5) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _censored_histogram(ax, known) -> tuple[float, float]:
+    """Bins of what the estimate tells of each, masses in regions spread evenly; returns their range."""
+    since = np.where(np.isinf(known.since), known.time, known.since)
+    low, high = min(since[0], 0.0) if since[0] < 0.2 * known.last else since[0], known.last
+    high = high if high > low else low + 1.0
+    width = np.subtract(*known.quantile([0.75, 0.25])) * 2.0 / np.cbrt(max(known.events.sum(), 1.0))
+    edges = np.linspace(low, high, int(np.clip((high - low) / width if width > 0.0 else 10, 5, 200)) + 1)
+    wide, at = since < known.time, edges[:, None]
+    below = np.where(wide, np.clip((at - since) / np.where(wide, known.time - since, 1.0), 0.0, 1.0), at > known.time)
+    below[-1] = 1.0
+    shares = np.diff(below @ -np.diff(np.r_[1.0, known.survival]))
+    ax.stairs(shares / np.diff(edges), edges, fill=True, color="0.85", label="data")
+    return float(low), float(high)
+
+
 def _density_axes(ax: Axes) -> Axes:
     """Labels and legend of a plot of densities."""
     ax.set(xlabel="x", ylabel="density")
@@ -149,16 +262,50 @@ def _density_axes(ax: Axes) -> Axes:
     return ax
 
 
+def _bars(ax, shares, drawn):
+    """Bars of the shares of counts, and probabilities beside them."""
+    k = np.arange(shares.size)
+    ax.bar(k, shares, width=0.8, color="0.85", label="data")
+    for i, (label, one) in enumerate(drawn.items()):
+        at = k + 0.6 * ((i + 1) / (len(drawn) + 1) - 0.5) * (len(drawn) > 1)
+        ax.vlines(at, 0.0, one.pmf(k), color=f"C{i % 10}", lw=1)
+        ax.plot(at, one.pmf(k), "o", ms=4, color=f"C{i % 10}", label=label)
+    ax.set(xlabel="count", ylabel="probability")
+    ax.legend(frameon=False)
+    return ax
+
+
+def _shares(x):
+    """Shares of the counts from 0 on."""
+    if x[0] < 0.0 or (x != np.floor(x)).any():
+        raise ValueError("data are no counts, which a distribution of counts is drawn beside: pass whole numbers >= 0")
+    if x[-1] > _MOST_BARS:
+        raise ValueError(f"data have counts up to {x[-1]:g}; bars are for {_MOST_BARS} at most: draw a tail or a qq plot")
+    return np.bincount(x.astype(np.int64)) / x.size
+
+
 @names_ours
-def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax: Axes | None = None) -> Axes:
-    """Histogram with densities of distributions.
+def density(
+    data: Any,
+    distributions: Any = None,
+    *,
+    event: ArrayLike | None = None,
+    censored: Any = None,
+    entry: ArrayLike | None = None,
+    points: int = 400,
+    ax: Axes | None = None,
+) -> Axes:
+    """Histogram with densities of distributions; of counts bars with their probabilities.
 
     Parameters
     ----------
-    data : array_like of shape (n,)
+    data : array_like of shape (n,), CensoredData, Survival or None
         NaN are left out. The plot shows the range from the 0.1 % to the 99.9 % quantile.
     distributions : distribution, list of them, or dict, optional
-        Anything with the method `pdf`, or fits of it; the keys of a dict are the labels.
+        Anything with the method `pdf`, or of counts `pmf`, or fits of it; the keys of a dict are the labels. Of a fit of counts
+        with more zeros the distribution of all counts.
+    event, censored, entry : optional
+        What is known of the data, as in `distributions.fit`: each bin then has the probability that their estimate has there.
     points : int
         Places where densities are evaluated.
     ax : matplotlib axes, optional
@@ -166,10 +313,24 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
     Returns
     -------
     matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no distribution, for counts beside continuous ones, and for fits to censored or truncated values where
+        nothing says what is known of the data.
     """
-    x, drawn = _data(data), _labelled(distributions, "pdf")
+    known = _known(data, event, censored, entry)
+    x, drawn = _data(data) if known is None else None, _labelled(distributions, "pdf", known)
+    if _are_counts(drawn):
+        if x is None:
+            raise ValueError("bars take counts that are all known; plot.survival draws those that are known in part")
+        shares = _shares(x)
+        return _bars(_axes(ax), shares, drawn)
     ax = _axes(ax)
-    grid = np.linspace(*_histogram(ax, x), points)
+    grid = np.linspace(*(_histogram(ax, x) if known is None else _censored_histogram(ax, known)), points)
     for label, one in drawn.items():
         ax.plot(grid, one.pdf(grid), label=label)
     return _density_axes(ax)
@@ -177,16 +338,28 @@ def density(data: ArrayLike, distributions: Any = None, *, points: int = 400, ax
 
 @renamed(confidence="level")
 @names_ours
-def qq(data: ArrayLike, distribution: Any = None, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
+def qq(
+    data: Any,
+    distribution: Any = None,
+    *,
+    event: ArrayLike | None = None,
+    censored: Any = None,
+    entry: ArrayLike | None = None,
+    level: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
     """Ordered values against quantiles of a distribution, with a pointwise band.
 
     Parameters
     ----------
-    data : array_like of shape (n,)
+    data : array_like of shape (n,), CensoredData, Survival or None
         NaN are left out.
     distribution : distribution, optional
         Anything with the method `ppf`, or a fit of it. By default the normal distribution of the data's mean and standard
         deviation.
+    event, censored, entry : optional
+        What is known of the data, as in `distributions.fit`: events are then drawn at the probabilities of their estimate, with
+        its band; of intervals a line over the region of each mass.
     level : float
         Confidence of the band at each place, between 0 and 1, for samples of exactly this distribution; samples stay closer to
         the line than the band says where the parameters were estimated from the same data.
@@ -202,7 +375,15 @@ def qq(data: ArrayLike, distribution: Any = None, *, level: float = 0.95, ax: Ax
     """
     from scipy.special import betaincinv
 
-    level = checked_level(level)
+    level, known = checked_level(level), _known(data, event, censored, entry)
+    if known is not None:
+        if distribution is None:
+            raise ValueError("values that are known in part have no mean and standard deviation: pass a distribution, or a fit")
+        ax, distribution = _axes(ax), _distribution(distribution, "ppf", known)
+        _censored_points(ax, known, distribution, level)
+        ax.set(xlabel="quantile of the distribution", ylabel="time of events")
+        ax.legend(frameon=False)
+        return ax
     x = _data(data)
     if distribution is None:
         from numbastats.distributions import Normal
@@ -214,7 +395,8 @@ def qq(data: ArrayLike, distribution: Any = None, *, level: float = 0.95, ax: Ax
     low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * level, 0.5 + 0.5 * level))
     ax = _axes(ax)
     ax.fill_between(expected, low, high, color="0.88", label=f"{percent(level)} of samples, at each place")
-    ax.plot(expected[[0, -1]], expected[[0, -1]], "k-", lw=0.8)
+    ends = [np.nanmin(expected), np.nanmax(expected)]  # NaN below a threshold
+    ax.plot(ends, ends, "k-", lw=0.8)
     ax.plot(expected, x, ".", ms=4, label="data")
     ax.set(xlabel="quantile of the distribution", ylabel="ordered data")
     ax.legend(frameon=False)
@@ -222,7 +404,17 @@ def qq(data: ArrayLike, distribution: Any = None, *, level: float = 0.95, ax: Ax
 
 
 @names_ours
-def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> Any:
+def fit(  # noqa: PLR0913
+    data: Any,
+    found: Any,
+    *,
+    event: ArrayLike | None = None,
+    censored: Any = None,
+    entry: ArrayLike | None = None,
+    level: float = 0.95,
+    points: int = 400,
+    axes: Any = None,
+) -> Any:
     """Four views of one fit or of several: densities, distribution functions, quantiles and probabilities.
 
     Density over histogram, distribution function over the empirical one, ordered values against quantiles (QQ), which shows the
@@ -230,10 +422,14 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
 
     Parameters
     ----------
-    data : array_like of shape (n,)
+    data : array_like of shape (n,), CensoredData, Survival or None
         NaN are left out.
     found : fit, distribution, list of them, or dict
-        Anything with the methods `pdf`, `cdf` and `ppf`, or fits of it; the keys of a dict are the labels.
+        Anything with the methods `pdf`, or of counts `pmf`, `cdf` and `ppf`, or fits of it; the keys of a dict are the labels.
+    event, censored, entry : optional
+        What is known of the data, as in `distributions.fit`: steps with a band are then their estimate, and points its events.
+    level : float
+        Of that band, between 0 and 1.
     points : int
         Places where densities and distribution functions are evaluated.
     axes : array of four matplotlib axes, optional
@@ -248,8 +444,8 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
     ImportError
         Without matplotlib.
     TypeError, ValueError
-        For what is no distribution, a fit to censored or truncated values, and data that are not one series of at least two
-        values; for other than four axes.
+        For what is no distribution, counts beside continuous distributions, fits to censored or truncated values where nothing
+        says what is known of the data, and data that are not one series of at least two values; for other than four axes.
 
     Notes
     -----
@@ -262,22 +458,36 @@ def fit(data: ArrayLike, found: Any, *, points: int = 400, axes: Any = None) -> 
     >>> fits = [ns.distributions.fit(x, family) for family in ("gamma", "normal")]
     >>> axes = ns.plot.fit(x, fits)  # doctest: +SKIP
     """
-    x = _data(data)
-    shown = {label: one for method in ("pdf", "cdf", "ppf") for label, one in _labelled(found, method).items()}
+    known = _known(data, event, censored, entry)
+    x, level = _data(data) if known is None else known.time[known.events > 0.0], checked_level(level)
+    shown = {label: one for method in ("pdf", "cdf", "ppf") for label, one in _labelled(found, method, known).items()}
+    if x.size == 0:
+        raise ValueError("no event was seen: there is nothing to compare distributions with")
     axes = np.asarray(_axes(axes, nrows=2, ncols=2, figsize=(9.0, 7.0)))
     if axes.size != 4:
         raise ValueError(f"axes has {axes.size} axes; fit draws into four, as of pyplot.subplots(2, 2)")
     above, cumulated, quantiles, probabilities = axes.ravel()
-    density(x, shown, points=points, ax=above)
-    share = (np.arange(x.size) + 0.5) / x.size
-    grid = np.linspace(x[0], x[-1], points)
-    cumulated.step(x, np.arange(1, x.size + 1) / x.size, where="post", color="0.3", lw=0.8, label="data")
+    density(data if known is None else known, shown, points=points, ax=above)
+    if known is None:
+        share = (np.arange(x.size) + 0.5) / x.size
+        cumulated.step(x, np.arange(1, x.size + 1) / x.size, where="post", color="0.3", lw=0.8, label="data")
+        grid = np.linspace(x[0], x[-1], points)
+    else:
+        share = _plotting_positions(known)
+        _steps(cumulated, known, level, "log-log", "0.3", "data", falling=False)
+        grid = np.linspace(min(x[0], 0.0) if x[0] < 0.2 * known.last else x[0], known.last, points)
+    counts = _are_counts(shown)
+    grid = np.unique(np.round(grid)) if counts else grid
     for ax, ends in ((quantiles, x[[0, -1]]), (probabilities, [0.0, 1.0])):
         ax.plot(ends, ends, "k-", lw=0.8)
     for label, one in shown.items():
-        cumulated.plot(grid, one.cdf(grid), label=label)
+        cumulated.plot(grid, one.cdf(grid), label=label, drawstyle="steps-post" if counts else "default")
         quantiles.plot(one.ppf(share), x, ".", ms=4, label=label)
-        probabilities.plot(one.cdf(x), share, ".", ms=4, label=label)
+        if counts:  # at the last of equal ones, where both have jumped
+            last = np.flatnonzero(np.r_[x[1:] != x[:-1], True])
+            probabilities.plot(one.cdf(x[last]), (last + 1.0) / x.size, ".", ms=4, label=label)
+        else:
+            probabilities.plot(one.cdf(x), share, ".", ms=4, label=label)
     cumulated.set(xlabel="x", ylabel="probability of values ≤ x")
     quantiles.set(xlabel="quantile of the distribution", ylabel="ordered data")
     probabilities.set(xlabel="probability by the distribution", ylabel="share of the data")
@@ -468,7 +678,8 @@ def _clusters(fit, data, masses, points, ax):
     if d > 6:
         raise ValueError(f"a fit of {d} columns has {d * (d - 1) // 2} pairs of them; pass fit.marginal(columns) of six at most")
     if data is not None:
-        x = points_of(data, fit.columns, "data")[0]
+        rows, order, _ = points_of(data, fit.columns, "data")
+        x = rows if order is None else rows[:, order]
         x = x[np.isfinite(x).all(axis=1)]
         labels = fit.predict(x)
     if d <= 2:
@@ -688,3 +899,521 @@ def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Ax
     ax.set(xlabel=f"rank of {name} among the draws of all chains", ylabel="draws", ylim=(0, None))
     ax.legend(frameon=False)
     return ax
+
+
+# --- lifetimes ---------------------------------------------------------------------------------------------------------
+
+
+def _steps(ax, known, level, band, colour, label, falling=True, fill=None):
+    """The steps of an estimate with its band; of intervals rectangles where the place of a mass is not known."""
+    from numbastats.distributions import Survival
+
+    assert isinstance(known, Survival)
+    first = known.start if known.start > -np.inf else min(0.0, known.time[0]) if known.time.size else 0.0
+    before, table = np.r_[1.0, known.survival], known.summary(level, band=band)
+    since = np.maximum(known.since, first)
+    wide = since < known.time
+    gap = np.where(wide, np.nan, known.survival)
+    x = np.r_[first, np.stack([since, known.time, known.time], axis=1).ravel(), known.last]
+    y = np.r_[1.0, np.stack([before[:-1], gap, known.survival], axis=1).ravel(), before[-1]]
+    turned = (lambda s: s) if falling else (lambda s: 1.0 - s)
+    lower, upper = (np.r_[1.0, table[end]] for end in ("lower", "upper"))
+    if np.isfinite(lower[1:]).any():
+        ends = [turned(np.r_[end, end[-1]]) for end in (lower, upper)]
+        place = np.r_[first, known.time, known.last]
+        grey = {"color": "0.88"} if fill is None else {"color": fill, "alpha": 0.15, "lw": 0}
+        ax.fill_between(place, *ends, step="post", label=f"{percent(level)}, at each time" if fill is None else "_", **grey)
+    if wide.any():
+        blank = np.full(int(wide.sum()), np.nan)
+        place = np.stack([since[wide], known.time[wide], blank], axis=1).ravel()
+        ends = (np.stack([v[wide], v[wide], blank], axis=1).ravel() for v in (before[:-1], known.survival))
+        ax.fill_between(place, *map(turned, ends), color=colour, alpha=0.3, lw=0, label="_")
+    ax.plot(x, turned(y), "-", color=colour, lw=1.2, label=label)
+
+
+def _plotting_positions(known):
+    """Probabilities of the events: the middle of the step of each."""
+    at = known.events > 0.0
+    return 1.0 - 0.5 * (np.r_[1.0, known.survival][:-1] + known.survival)[at]
+
+
+def _censored_points(ax, known, one, level, turned=False):
+    """Events against the quantiles of a distribution at their probabilities, with the band of the estimate.
+
+    The quantiles are across, or if `turned` upwards; returns them and the times.
+    """
+    at, share, table = known.events > 0.0, _plotting_positions(known), known.summary(level)
+    x, since, expected = known.time[at], known.since[at], np.asarray(one.ppf(share))
+    if x.size == 0:
+        raise ValueError("no event was seen: there is nothing to compare a distribution with")
+    lower, upper = (np.asarray(one.ppf(1.0 - np.asarray(table[end])[at])) for end in ("upper", "lower"))
+    if np.isfinite(lower).any():
+        band = ax.fill_between if turned else ax.fill_betweenx
+        band(x, lower, upper, color="0.88", label=f"{percent(level)}, at each time")
+    ends = [min(x[0], expected[0]), max(x[-1], expected[-1])]
+    ax.plot(ends, ends, "k-", lw=0.8)
+    wide, lines = since < x, ax.hlines if turned else ax.vlines
+    lines(expected[wide], np.where(np.isinf(since), x, since)[wide], x[wide], color="C0", lw=0.8)
+    ax.plot(*(x[~wide], expected[~wide])[:: 1 if turned else -1], ".", ms=5, color="C0", label="events")
+    return expected, x
+
+
+@renamed(confidence="level")
+@names_ours
+def survival(  # noqa: PLR0913
+    data: Any,
+    found: Any = None,
+    *,
+    by: Any = None,
+    event: Any = None,
+    censored: Any = None,
+    entry: Any = None,
+    weights: Any = None,
+    level: float = 0.95,
+    band: str = "log-log",
+    points: int = 200,
+    ax: Axes | None = None,
+) -> Axes:
+    """Survival against time: the estimate without a family as steps with a band, censored units as marks, and fits as curves.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,), CensoredData, frame, dict, Survival, Survivals or None
+        Times, as `distributions.survival` takes them; of several groups as `distributions.survival_many`, or their results.
+    found : fit, distribution, list of them, or dict, optional
+        Curves, of fits with their bands. With groups a dict with their keys, or the result of `distributions.fit_many`, each
+        drawn in the colour of its group.
+    by : str or list of str, optional
+        Columns of a frame that say to which group a row belongs.
+    event, censored, entry, weights : optional
+        As in `distributions.survival`, with `by` the names of columns.
+    level : float
+        Confidence of the bands at each time, between 0 and 1.
+    band : {"log-log", "plain"}
+        Of the steps, as in `distributions.Survival.summary`; that of a fit is symmetric for log(-log(survival)).
+    points : int
+        Places where distributions are evaluated.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        As of `distributions.survival`; for fits of groups that are not there, and a fit that did not converge, of groups if none
+        did.
+
+    Warns
+    -----
+    UserWarning
+        Where fits of groups did not converge, and are not drawn.
+
+    Notes
+    -----
+    With entries, curves are those of the distribution above the least entry, as the steps are. Of intervals the steps have gaps,
+    rectangles in which the place of the fall is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import numbastats as ns
+    >>> weeks, seen = (
+    ...     np.array([6.0, 6.0, 7.0, 10.0, 13.0]),
+    ...     np.array([True, False, True, False, True]),
+    ... )
+    >>> found = ns.distributions.fit(weeks, "weibull", event=seen)
+    >>> ax = ns.plot.survival(weeks, found, event=seen)  # doctest: +SKIP
+    """
+    from numbastats import distributions as families
+
+    level = checked_level(level)
+    if not isinstance(data, families.Survival | families.Survivals):
+        given = dict(event=event, censored=censored, entry=entry, weights=weights)
+        first = censored[0] if data is None and isinstance(censored, tuple | list) and len(censored) == 2 else data
+        many = by is not None or (isinstance(first, Mapping) and not hasattr(first, "dtypes")) or hasattr(first, "ngroups")
+        data = families.survival_many(data, by=by, **given) if many else families.survival(data, **given)
+    if isinstance(data, families.Survival):
+        curves = {"": _curves(found, data)}
+        groups, colours = {"": data}, ["0.3"]
+    else:
+        groups = {str(key): one for key, one in data.items()}
+        curves, colours = _of_groups(found, groups), [f"C{i % 10}" for i in range(len(groups))]
+    ax = _axes(ax)
+    for (key, one), colour in zip(groups.items(), colours, strict=True):
+        if not one.n_values:
+            continue
+        alone = key == "" and len(groups) == 1
+        _steps(ax, one, level, band, colour, "data" if alone else key, fill=None if alone else colour)
+        marks = (one.censored > 0.0) & (one.estimator == "Kaplan-Meier")
+        if marks.any():
+            ax.plot(one.time[marks], one.survival[marks], "|", ms=7, color=colour, label="censored" if alone else "_")
+        for i, (label, curve) in enumerate(curves[key].items()):
+            _curve(ax, one, curve, label if alone else f"{key}: {label}", f"C{i % 10}" if alone else colour, level, points)
+    ax.set(xlabel="time", ylabel="survival", ylim=(0.0, 1.02))
+    ax.legend(frameon=False)
+    return ax
+
+
+def _curves(found, known):
+    """Fits and distributions with labels, of which none failed."""
+    found = _named(found)
+    for label, one in found.items():
+        _distribution(one, "sf", known)
+        if getattr(one, "converged", True) is False:
+            raise ValueError(f"the fit {label!r} did not converge, and is not drawn: {one.message}")
+    return found
+
+
+def _of_groups(found, groups):
+    """The curves of each group; a fit that did not converge is left out."""
+    if found is None:
+        return {key: {} for key in groups}
+    if hasattr(found, "messages") and hasattr(found, "items"):
+        found = dict(found.items())
+    if not isinstance(found, Mapping):
+        raise TypeError(f"there are {len(groups)} groups: pass found as a dict with their keys, or the fits of fit_many")
+    found = {str(key): one for key, one in found.items()}
+    if unknown := [key for key in found if key not in groups]:
+        raise ValueError(f"found has {unknown[0]!r}, which is none of the groups {', '.join(map(repr, groups))}")
+    failed = [key for key, one in found.items() if getattr(one, "converged", True) is False]
+    if failed:
+        said = f"fits that did not converge are not drawn: {', '.join(failed)}; of the first: {found[failed[0]].message}"
+        if len(failed) == len(found):
+            raise ValueError(said)
+        warn(said)
+    return {key: _curves(found[key], one) if key in found and key not in failed else {} for key, one in groups.items()}
+
+
+def _curve(ax, known, one, label, colour, level, points):
+    """Survival by a distribution, of a fit with the ends of its band."""
+    from numbastats.distributions.inference import survival_band
+
+    first = known.start if known.start > -np.inf else min(0.0, known.time[0])
+    grid = np.linspace(first, known.last, points)
+    ax.plot(grid, _distribution(one, "sf", known).sf(grid), "--", lw=1.5, color=colour, label=label)
+    if not hasattr(one, "_limit") or one.zeros > 0.0 or one._cut is not None:  # the band is not that of what is drawn
+        return
+    try:
+        ends = survival_band(one, grid, level, known.start)
+    except ValueError:  # without standard errors
+        return
+    for end in ends:
+        ax.plot(grid, end, ":", lw=0.9, color=colour, label="_")
+
+
+@renamed(confidence="level")
+@names_ours
+def probability(
+    data: Any,
+    distribution: Any,
+    *,
+    event: ArrayLike | None = None,
+    censored: Any = None,
+    entry: ArrayLike | None = None,
+    level: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
+    """Probability plot: times of events against the probability of shorter ones, on an axis where the distribution is a line.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,), CensoredData, Survival or None
+        NaN are left out.
+    distribution : distribution or fit
+        That makes the axis. Where it begins at 0 or above, both axes are logarithmic, as on Weibull paper.
+    event, censored, entry : optional
+        What is known of the data, as in `distributions.fit`.
+    level : float
+        Of the band about the events, between 0 and 1.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no continuous distribution, and data without an event.
+
+    Notes
+    -----
+    The probability of an event is the middle of its step in the estimate of `distributions.survival`, (i - 1/2)/n without
+    censoring.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> x = ns.distributions.Weibull(1.5, scale=10.0).rvs(50, rng=1)
+    >>> ax = ns.plot.probability(x, ns.distributions.fit(x, "weibull"))  # doctest: +SKIP
+    """
+    from numbastats.distributions import survival as estimate
+
+    known, level = _known(data, event, censored, entry), checked_level(level)
+    known = estimate(data) if known is None else known
+    one = _distribution(distribution, "ppf", known)
+    if getattr(one, "is_discrete", False) is True:
+        raise TypeError("a probability plot is one of a continuous distribution; of counts call plot.density")
+    ax = _axes(ax)
+    expected, x = _censored_points(ax, known, one, level, turned=True)
+    places = np.asarray(one.ppf(_TICKS))
+    if x[0] > 0.0 and expected[0] > 0.0 and float(one.support()[0]) >= 0.0:
+        ax.set(xscale="log", yscale="log")
+        for formatted in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
+            formatted("{x:g}")
+    low, high = ax.get_ylim()
+    near = (places >= low) & (places <= high)
+    ax.set_yticks(places[near], [percent(p) for p in _TICKS[near]])
+    ax.set_yticks([], minor=True)
+    ax.set(ylim=(low, high), xlabel="time of events", ylabel="probability of shorter times")
+    ax.legend(frameon=False)
+    return ax
+
+
+# --- extremes -------------------------------------------------------------------------------------------------------------
+
+_LEAST_ABOVE, _LEAST_FITTED = 5, 20  # values above the highest threshold, of mean excesses and of fits
+
+
+@names_ours
+def return_levels(
+    data: ArrayLike,
+    found: Any,
+    *,
+    per: float = 1.0,
+    method: str | None = "profile",
+    level: float = 0.95,
+    periods: ArrayLike | None = None,
+    points: int = 24,
+    count: int = 999,
+    rng: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Levels of a fit against their return periods, with a band, and the data at their plotting positions.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        The data of the fit; NaN are left out. With a threshold all of them, also those below.
+    found : DistributionFit
+        Of block maxima, as ``fit(data, "gev")``, or of values above a threshold, as ``fit(data, "gpd", threshold=u)``.
+    per : float
+        Number of values in a unit of time, as in `return_level`: 1 for annual maxima, 365.25 for days.
+    method : {"profile", "delta", "bootstrap"} or None
+        Of the intervals; None for no band.
+    level : float
+        Confidence of the band at each period, between 0 and 1.
+    periods : array_like, optional
+        Where intervals are computed, which lines connect; by default `points` of them, equally spaced on the logarithmic axis up
+        to ten times the length of the data.
+    points : int
+        A profile takes 0.02 to 0.1 s at each.
+    count, rng : optional
+        Of the bootstrap.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no fit of one series; as `return_level`.
+
+    Notes
+    -----
+    The value of rank i from above stands at the period (n + 1)/(i per).
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> maxima = ns.distributions.GEV(0.1, loc=40.0, scale=8.0).rvs(60, rng=1)
+    >>> found = ns.distributions.fit(maxima, "gev")
+    >>> ax = ns.plot.return_levels(maxima, found)  # doctest: +SKIP
+    """
+    from numbastats.distributions.extremes import share_error
+
+    level = checked_level(level)
+    if method is not None:
+        choice("method", method, ("profile", "delta", "bootstrap"))
+    if not hasattr(found, "return_level") or hasattr(found, "keys"):
+        raise TypeError(f"found is a {type(found).__name__}; pass the fit of one series, of many as fits.one(key)")
+    x = _data(data)
+    below = 0 if found.tail is None else int((x <= found.tail.threshold).sum())
+    if below != found.n_below or x.size - below != found.n_values:
+        raise ValueError(
+            f"data has {x.size - below} values above the threshold and {below} below, and the fit {found.n_values} and "
+            f"{found.n_below}; pass the data of the fit, all of them"
+        )
+    share = 1.0 if found.tail is None else found.tail.share
+    if periods is None:
+        often = max(0.5, 1.0 - 5.0 * float(share_error(share, x.size)) / share)  # where intervals are above the threshold
+        periods = np.geomspace(1.05 / (often * share * per), 10.0 * (x.size + 1) / per, points)
+    at = np.sort(np.atleast_1d(np.asarray(periods, np.float64)))
+    options = {"profile": {"x": data}, "bootstrap": {"count": count, "rng": rng}}.get(method or "", {})
+    band = found.return_level(at, per, method or "delta", level=level, **options)
+    ax = _axes(ax)
+    if method is not None:
+        ax.fill_between(at, band.lower, band.upper, color="0.88", label=f"{percent(level)} interval, {method}")
+    grid = np.geomspace(at[0], at[-1], 200)
+    ax.plot(grid, found.whole.isf(1.0 / (grid * per)), label=found.family.replace("_", " "))
+    rank = np.arange(x.size - below, 0, -1)
+    ax.plot((x.size + 1) / (rank * per), x[below:], ".", color="0.3", ms=4, label="data")
+    ax.set(xscale="log", xlabel="return period", ylabel="level")
+    ax.legend(frameon=False)
+    return ax
+
+
+def _thresholds(x, thresholds, low, least, points, name):
+    """Thresholds that are given, or equally spaced ones up to that with `least` values above it."""
+    if thresholds is not None:
+        at = np.sort(np.atleast_1d(np.asarray(thresholds, np.float64)))
+        if at.ndim > 1 or not at.size or not np.isfinite(at).all():
+            raise ValueError(f"thresholds={thresholds!r} must be finite numbers in one dimension")
+        if at[0] >= x[-2]:
+            raise ValueError(
+                f"thresholds begin at {at[0]:g}, above which there are fewer than two values; the largest is {x[-1]:g}"
+            )
+        return at
+    if x.size <= least or not low < x[-least - 1]:
+        raise ValueError(f"data has {x.size} values, too few for {name} to choose thresholds: pass thresholds=")
+    return np.linspace(low, x[-least - 1], points)
+
+
+@names_ours
+def mean_excess(
+    data: ArrayLike, thresholds: ArrayLike | None = None, *, level: float = 0.95, points: int = 200, ax: Axes | None = None
+) -> Axes:
+    """Mean of the excesses of a threshold, against the threshold, with a band.
+
+    Above a threshold from which on excesses follow a generalised Pareto distribution it is a line, of slope shape/(1 - shape).
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        NaN are left out.
+    thresholds : array_like, optional
+        By default `points` from the least value to that with five values above it.
+    level : float
+        Confidence of the band at each threshold, between 0 and 1: by the normal distribution of a mean.
+    points : int
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        For thresholds that are no finite numbers, or with fewer than two values above all of them.
+
+    References
+    ----------
+    S. Coles, An Introduction to Statistical Modeling of Extreme Values (2001), section 4.3.1.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> rain = ns.distributions.Gamma(0.5, scale=8.0).rvs(7305, rng=1)
+    >>> ax = ns.plot.mean_excess(rain)  # doctest: +SKIP
+    """
+    width, x = half_width(checked_level(level)), _data(data)
+    at = _thresholds(x, thresholds, x[0], _LEAST_ABOVE, points, "mean_excess")
+    middle = x.mean()
+    first, second = (np.r_[np.cumsum((x - middle)[::-1] ** k)[::-1], 0.0] for k in (1, 2))
+    begin = np.searchsorted(x, at, "right")
+    number = x.size - begin
+    with np.errstate(all="ignore"):
+        mean = np.where(number > 0, first[begin] / number + middle - at, np.nan)
+        var = (second[begin] - first[begin] ** 2 / number) / (number - 1)
+        half = np.where(number > 1, width * np.sqrt(np.maximum(var, 0.0) / number), np.nan)
+    ax = _axes(ax)
+    ax.fill_between(at, mean - half, mean + half, color="0.88", label=f"{percent(level)} interval")
+    ax.plot(at, mean, label="mean excess")
+    ax.set(xlabel="threshold", ylabel="mean excess")
+    ax.legend(frameon=False)
+    return ax
+
+
+@names_ours
+def threshold_stability(
+    data: ArrayLike, thresholds: ArrayLike | None = None, *, level: float = 0.95, points: int = 20, axes: Any = None
+) -> Any:
+    """Modified scale and shape of generalised Pareto distributions above several thresholds, with intervals.
+
+    Where the distribution fits above a threshold, it does above all higher ones, with the same shape and the same modified scale
+    ``scale - shape * threshold``: the lowest threshold from which on both are level within their intervals will do.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        NaN are left out.
+    thresholds : array_like, optional
+        By default `points` from the median to the value with twenty values above it.
+    level : float
+        Confidence of the intervals, between 0 and 1, which are symmetric.
+    points : int
+    axes : array of two matplotlib axes, optional
+        Those of a new figure by default.
+
+    Returns
+    -------
+    array of two matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        For thresholds that are no finite numbers, or with fewer than two values above all of them; for other than two axes.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When fits end in no maximum, as of thresholds with few values above; they are not drawn.
+
+    References
+    ----------
+    S. Coles, An Introduction to Statistical Modeling of Extreme Values (2001), section 4.3.4.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> rain = ns.distributions.Gamma(0.5, scale=8.0).rvs(7305, rng=1)
+    >>> axes = ns.plot.threshold_stability(rain)  # doctest: +SKIP
+    """
+    from numbastats.distributions import fit_many
+
+    level, x = checked_level(level), _data(data)
+    at = _thresholds(x, thresholds, float(np.median(x)), _LEAST_FITTED, points, "threshold_stability")
+    above = x[x > at[0]]
+    fits = fit_many(np.broadcast_to(above, (at.size, above.size)), "gpd", threshold=at)
+    shape = fits.estimate("shape", level=level)
+    scale = fits.estimate(_modified_scale, level=level)
+    axes = np.asarray(_axes(axes, nrows=2, sharex=True, figsize=(6.4, 6.0)))
+    if axes.size != 2:
+        raise ValueError(f"axes has {axes.size} axes; threshold_stability draws into two, as of pyplot.subplots(2)")
+    for ax, found, label in zip(axes.ravel(), (scale, shape), ("modified scale", "shape"), strict=True):
+        ends = np.stack([found.value - found.lower, found.upper - found.value])
+        ax.errorbar(at, found.value, yerr=ends, fmt="ko", ms=3, lw=1)
+        ax.set(ylabel=f"{label}, {percent(level)}")
+    axes.ravel()[1].set(xlabel="threshold")
+    return axes
+
+
+def _modified_scale(d):
+    """The scale that does not depend on the threshold."""
+    above = d.distribution
+    return above.scale - above.shape * above.loc

@@ -321,21 +321,20 @@ def test_four_views_of_fits():
     assert ns.plot.fit(x, {"one": ns.distributions.Gamma(2.0)}, axes=again)[0] is again[0]
     with pytest.raises(ValueError, match="axes has 2 axes; fit draws into four"):
         ns.plot.fit(x, fits, axes=again[:2])
-    with pytest.raises(TypeError, match="is a distribution of counts: draw it by `tail` and `qq`"):
-        ns.plot.density([1.0, 2.0, 4.0], ns.distributions.Poisson(2.0))
+    with pytest.raises(TypeError, match="some of the distributions are of counts"):
+        ns.plot.density([1.0, 2.0, 4.0], [ns.distributions.Poisson(2.0), ns.distributions.Normal()])
     with pytest.raises(TypeError, match="is no distribution"):
         ns.plot.fit(x, "gamma")
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("how", ["event", "entry", "truncated", "censored"])
+@pytest.mark.parametrize("how", ["event", "entry", "censored"])
 def test_fits_to_values_known_in_part_are_not_drawn_beside_data(how):
     t = ns.distributions.Weibull(1.5, scale=10.0).rvs(200, rng=1)
     known = np.minimum(t, 8.0)
     given = {
         "event": {"event": t <= 8.0},
         "entry": {"entry": 0.5 * known},
-        "truncated": {"truncated": (0.0, 40.0)},
         "censored": {"censored": (known, np.where(t <= 8.0, known, np.inf))},
     }[how]
     found = ns.distributions.fit(None if how == "censored" else known, "weibull", **given)
@@ -351,6 +350,224 @@ def test_fits_to_values_known_in_part_are_not_drawn_beside_data(how):
     assert pyplot.get_fignums() == before
 
 
+# Weeks of remission, E. J. Freireich and others, Blood 21 (1963)
+DRUG = np.array([6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], float)
+SEEN = np.arange(21) < 9
+PLACEBO = np.array([1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23], float)
+GROUPS = {"drug": DRUG, "placebo": PLACEBO}
+EVENTS = {"drug": SEEN, "placebo": np.full(21, True)}
+
+
+def areas(ax, label):
+    """The band or rectangles of this label."""
+    from matplotlib.collections import FillBetweenPolyCollection, PolyCollection
+
+    return [c for c in ax.collections if isinstance(c, PolyCollection | FillBetweenPolyCollection) and c.get_label() == label]
+
+
+def test_survival_of_one_group(ax):
+    found = ns.distributions.fit(DRUG, "weibull", event=SEEN)
+    assert ns.plot.survival(DRUG, found, event=SEEN, level=0.9, ax=ax) is ax
+    estimate, (places, values) = ns.distributions.survival(DRUG, event=SEEN), line(ax, "data")
+    assert places[0] == 0.0 and values[0] == 1.0 and places[-1] == 35.0
+    for t, s in zip(estimate.time, estimate.survival, strict=True):
+        assert s in values[places == t]
+    places, values = line(ax, "censored")
+    np.testing.assert_array_equal(places, [6, 9, 10, 11, 17, 19, 20, 25, 32, 34, 35])
+    np.testing.assert_allclose(values, estimate.sf(places))
+    grid, values = line(ax, "weibull")
+    np.testing.assert_allclose(values, found.distribution.sf(grid), rtol=1e-12)
+    assert len(areas(ax, "90 %, at each time")) == 1
+    table, vertices = estimate.summary(0.9), areas(ax, "90 %, at each time")[0].get_paths()[0].vertices
+    assert vertices[:, 1].min() == table["lower"].min() and vertices[:, 1].max() == 1.0
+    lower, upper = (one.get_ydata() for one in ax.lines if one.get_linestyle() == ":")
+    at = 100
+    e = found.estimate(lambda d: np.log(d.cumulative_hazard(grid[at])), level=0.9)
+    np.testing.assert_allclose([lower[at], upper[at]], np.exp(-np.exp([e.upper, e.lower])), rtol=1e-6)
+    assert lower[0] == upper[0] == 1.0
+
+
+def test_survival_of_groups_has_a_colour_for_each(ax):
+    fits = {key: ns.distributions.fit(GROUPS[key], "weibull", event=EVENTS[key]) for key in GROUPS}
+    ns.plot.survival(GROUPS, fits, event=EVENTS, ax=ax)
+    by = {one.get_label(): one.get_color() for one in ax.lines}
+    assert by["drug"] == by["drug: weibull"] == "C0" and by["placebo"] == by["placebo: weibull"] == "C1"
+    _, values = line(ax, "placebo")
+    assert values[-1] == 0.0
+    with pytest.raises(ValueError, match="found has 'drugs', which is none of the groups 'drug', 'placebo'"):
+        ns.plot.survival(GROUPS, {"drugs": fits["drug"]}, event=EVENTS)
+    with pytest.raises(TypeError, match="there are 2 groups: pass found as a dict"):
+        ns.plot.survival(GROUPS, fits["drug"], event=EVENTS)
+
+
+def test_survival_of_a_frame_and_of_many_fits(ax):
+    pandas = pytest.importorskip("pandas")
+    columns = {"weeks": np.r_[DRUG, PLACEBO], "seen": np.r_[SEEN, EVENTS["placebo"]], "group": np.repeat([*GROUPS], 21)}
+    frame = pandas.DataFrame(columns)
+    fits = ns.distributions.fit_many(frame, "exponential", by="group", event="seen")
+    ns.plot.survival(frame, fits, by="group", event="seen", ax=ax)
+    assert {"drug", "placebo", "drug: exponential"} <= {one.get_label() for one in ax.lines}
+    many = ns.distributions.survival_many(frame, by="group", event="seen")
+    ns.plot.survival(many["drug"], ax=ax)
+    ns.plot.survival(many, ax=ax)
+
+
+def test_fits_that_failed_are_not_drawn(ax):
+    with pytest.warns(ns.ConvergenceWarning):
+        failed = ns.distributions.fit([2.0, 2.0, 2.0], "weibull")
+        none = ns.distributions.fit([3.0, 4.0], "weibull", event=[False, False])
+    good = ns.distributions.fit(PLACEBO, "weibull")
+    with pytest.raises(ValueError, match="did not converge, and is not drawn"):
+        ns.plot.survival(DRUG, failed, event=SEEN, ax=ax)
+    with pytest.warns(UserWarning, match="not drawn: drug"):
+        ns.plot.survival(GROUPS, {"drug": none, "placebo": good}, event=EVENTS, ax=ax)
+    assert "placebo: weibull" in {one.get_label() for one in ax.lines}
+
+
+def test_survival_of_intervals_shows_where_nothing_is_known(ax):
+    lo, hi = np.array([0.0, 2.0, 4.0, 5.0, 7.0, 7.0]), np.array([3.0, 5.0, 6.0, 5.0, 9.0, np.inf])
+    found = ns.distributions.fit(None, "weibull", censored=(lo, hi))
+    ns.plot.survival(None, found, censored=(lo, hi), ax=ax)
+    assert np.isnan(line(ax, "data")[1]).any() and len(areas(ax, "_")) == 1
+    assert not [one for one in ax.lines if one.get_label() == "censored"]
+
+
+def test_fits_within_a_truncation_are_drawn_as_the_values_are_seen(ax):
+    t = ns.distributions.Weibull(1.5, scale=10.0).rvs(2000, rng=1)
+    t = t[(t > 2.0) & (t < 15.0)]
+    found = ns.distributions.fit(t, "weibull", truncated=(2.0, 15.0))
+    ns.plot.density(t, found, ax=ax)
+    grid, values = line(ax, "weibull")
+    d = found.distribution
+    np.testing.assert_allclose(values, d.pdf(grid) / (d.cdf(15.0) - d.cdf(2.0)), rtol=1e-8)
+    ax.clear()
+    ns.plot.survival(t, found, ax=ax)
+    grid, values = line(ax, "weibull")
+    np.testing.assert_allclose(
+        values, np.clip((d.sf(grid) - d.sf(15.0)) / (d.sf(2.0) - d.sf(15.0)), 0.0, 1.0), rtol=1e-8, atol=1e-12
+    )
+    assert not [one for one in ax.lines if one.get_linestyle() == ":"]
+
+
+def test_counts_with_more_zeros_are_drawn_with_them(ax):
+    rng = np.random.default_rng(4)
+    k = rng.poisson(3.0, 400) * (rng.random(400) < 0.7)
+    found = ns.distributions.fit(k, "poisson", zeros="inflated")
+    ns.plot.density(k, found, ax=ax)
+    _, values = line(ax, "poisson")
+    np.testing.assert_allclose(values[0], found.zeros + (1.0 - found.zeros) * np.exp(-found.params["mean"]), rtol=1e-10)
+    axes = ns.plot.fit(k, {"zeros": found, "without": ns.distributions.fit(k, "poisson")})
+    assert np.abs(np.subtract(*line(axes[1, 1], "zeros"))).max() < 0.06
+    assert np.abs(np.subtract(*line(axes[1, 1], "without"))).max() > 0.1
+
+
+def test_survival_above_entries(ax):
+    life = np.array([5.0, 7.0, 8.0, 12.0, 20.0, 9.0, 14.0, 6.0])
+    entry = np.array([3.0, 2.0, 6.0, 4.0, 3.0, 8.0, 5.0, 2.5])
+    found = ns.distributions.fit(life, "weibull", entry=entry)
+    ns.plot.survival(life, found, entry=entry, ax=ax)
+    grid, values = line(ax, "weibull")
+    d = found.distribution
+    np.testing.assert_allclose(values, d.sf(grid) / d.sf(2.0), rtol=1e-10)
+    assert grid[0] == 2.0 and line(ax, "data")[0][0] == 2.0
+
+
+def test_probability_plot(ax):
+    found = ns.distributions.fit(DRUG, "weibull", event=SEEN)
+    ns.plot.probability(DRUG, found, event=SEEN, ax=ax)
+    places, values = line(ax, "events")
+    estimate = ns.distributions.survival(DRUG, event=SEEN)
+    at = estimate.events > 0.0
+    middle = 1.0 - 0.5 * (np.r_[1.0, estimate.survival][:-1] + estimate.survival)[at]
+    np.testing.assert_array_equal(places, estimate.time[at])
+    np.testing.assert_allclose(values, found.distribution.ppf(middle))
+    shown = dict(zip([t.get_text() for t in ax.get_yticklabels()], ax.get_yticks(), strict=True))
+    np.testing.assert_allclose(shown["50 %"], found.distribution.ppf(0.5))
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+    with pytest.raises(ValueError, match="no event"):
+        ns.plot.probability([1.0, 2.0], ns.distributions.Weibull(1.0), event=[False, False])
+    with pytest.raises(TypeError, match="continuous"):
+        ns.plot.probability([1.0, 2.0], ns.distributions.Poisson(1.0))
+
+
+@pytest.mark.parametrize("how", ["event", "estimate", "scipy"])
+def test_a_right_fit_of_censored_data_looks_right(how):
+    """Points of a right fit lie on the diagonals, where ends of observation in the place of lives would lie far off."""
+    from matplotlib import pyplot
+
+    t = ns.distributions.Weibull(1.5, scale=10.0).rvs(4000, rng=1)
+    known, event = np.minimum(t, 8.0), t <= 8.0
+    found = ns.distributions.fit(known, "weibull", event=event)
+    data = {
+        "event": known,
+        "estimate": ns.distributions.survival(known, event=event),
+        "scipy": scipy.stats.CensoredData(uncensored=known[event], right=known[~event]),
+    }[how]
+    given = {"event": event} if how == "event" else {}
+    above, cumulated, quantiles, probabilities = ns.plot.fit(data, found, **given).ravel()
+    (bins,) = (p for p in above.patches if p.get_label() == "data")
+    values, edges, _ = bins.get_data()
+    np.testing.assert_allclose((values * np.diff(edges)).sum(), event.mean(), atol=1e-12)
+    peer = found.distribution
+    expected = np.diff(peer.cdf(edges)) / np.diff(edges)
+    assert np.abs(values - expected)[:-1].max() < 0.15 * expected.max()
+    for ax, most in ((quantiles, 0.25), (probabilities, 0.02)):
+        x, y = line(ax, "weibull")
+        assert np.abs(x - y).max() < most
+    assert len(areas(cumulated, "95 %, at each time")) == 1
+    one = ns.plot.qq(data, found, **given)
+    assert np.abs(np.subtract(*line(one, "events"))).max() < 0.25
+    steps = line(ns.plot.tail(data, found, **given), "data")
+    assert steps[1].min() == pytest.approx(1.0 - event.mean(), abs=1e-12)
+    ns.plot.density(data, found, **given)
+    pyplot.close("all")
+
+
+def test_intervals_in_all_views():
+    from matplotlib import pyplot
+
+    rng = np.random.default_rng(3)
+    t = 10.0 * rng.weibull(1.5, 2000)
+    lo = np.floor(t)
+    hi = np.where(t < 15.0, lo + 1.0, np.inf)
+    found = ns.distributions.fit(None, "weibull", censored=(lo, hi))
+    above, _, _, probabilities = ns.plot.fit(None, found, censored=(lo, hi)).ravel()
+    (bins,) = (p for p in above.patches if p.get_label() == "data")
+    values, edges, _ = bins.get_data()
+    np.testing.assert_allclose((values * np.diff(edges)).sum(), (t < 15.0).mean(), atol=1e-8)
+    whole = edges[1:] < 15.0
+    np.testing.assert_allclose(values[whole], (np.diff(found.distribution.cdf(edges)) / np.diff(edges))[whole], atol=0.02)
+    ns.plot.qq(None, found, censored=(lo, hi))
+    with pytest.raises(ValueError, match="pass a distribution, or a fit"):
+        ns.plot.qq(None, censored=(lo, hi))
+    with pytest.raises(ValueError, match="values that are all known"):
+        ns.plot.tail(None, found, censored=(lo, hi), side="lower")
+    pyplot.close("all")
+
+
+def test_counts_are_bars():
+    from matplotlib import pyplot
+
+    k = ns.distributions.NegativeBinomial(3.0, 2.0).rvs(300, rng=1)
+    fits = [ns.distributions.fit(k, family) for family in ("negative_binomial", "poisson")]
+    above, cumulated, quantiles, probabilities = ns.plot.fit(k, fits).ravel()
+    heights = [bar.get_height() for bar in above.patches]
+    np.testing.assert_allclose(heights, np.bincount(k) / 300)
+    _, values = line(above, "poisson")
+    np.testing.assert_allclose(values, scipy.stats.poisson.pmf(np.arange(k.max() + 1), k.mean()), rtol=1e-10)
+    places, values = line(cumulated, "poisson")
+    np.testing.assert_array_equal(places, np.arange(k.min(), k.max() + 1))
+    x, y = line(probabilities, "negative binomial")
+    assert y[-1] == 1.0 and len(y) == np.unique(k).size and np.abs(x - y).max() < 0.05
+    with pytest.raises(ValueError, match="no counts"):
+        ns.plot.density([0.5, 1.0], fits[0])
+    with pytest.raises(ValueError, match="1000 at most"):
+        ns.plot.density([1.0, 1e6], fits[0])
+    with pytest.raises(ValueError, match="all known"):
+        ns.plot.density(k, fits[0], event=k > 1)
+    pyplot.close("all")
+
+
 def test_qq_says_that_it_draws_one_distribution():
     x = np.arange(20.0)
     found = ns.distributions.fit(x, "normal")
@@ -359,3 +576,112 @@ def test_qq_says_that_it_draws_one_distribution():
     assert "\n" not in str(said.value)
     with pytest.raises(TypeError, match="a list is no distribution"):
         ns.plot.qq(x, [found])
+
+
+# --- extremes -------------------------------------------------------------------------------------------------------------
+
+
+def band_at(ax, x):
+    """Lower and upper end of the only band at its vertices at x."""
+    (band,) = ax.collections
+    vertices = band.get_paths()[0].vertices
+    return np.unique(vertices[np.isclose(vertices[:, 0], x, rtol=1e-12), 1])
+
+
+@pytest.mark.parametrize("method", ["profile", "delta", "bootstrap"])
+def test_return_levels_of_annual_maxima(ax, method):
+    maxima = ns.distributions.GEV(0.1, loc=40.0, scale=8.0).rvs(60, rng=1)
+    found = ns.distributions.fit(maxima, "gev")
+    assert ns.plot.return_levels(maxima, found, method=method, periods=[2.0, 100.0], count=99, rng=1, ax=ax) is ax
+    options = {"profile": dict(x=maxima), "bootstrap": dict(count=99, rng=1)}.get(method, {})
+    want = found.return_level(100.0, 1.0, method, **options)
+    assert band_at(ax, 100.0) == pytest.approx([want.lower, want.upper], rel=1e-9)
+    at, values = line(ax, "data")
+    np.testing.assert_array_equal(values, np.sort(maxima))
+    np.testing.assert_allclose(at, 61.0 / np.arange(60, 0, -1), rtol=1e-14)
+    grid, levels = line(ax, "gev")
+    shape, loc, scale = found.params.values()
+    np.testing.assert_allclose(levels, scipy.stats.genextreme.isf(1.0 / grid, -shape, loc, scale), rtol=1e-10)
+    assert ax.get_xscale() == "log" and f"95 % interval, {method}" in [t.get_text() for t in ax.get_legend().texts]
+
+
+def test_return_levels_above_a_threshold(ax):
+    rain = np.random.default_rng(3).gamma(0.5, 8.0, 4000)
+    found = ns.distributions.fit(np.r_[rain, np.nan], "gpd", threshold=20.0)
+    ns.plot.return_levels(np.r_[rain, np.nan], found, per=365.25, points=3, ax=ax)
+    at, values = line(ax, "data")
+    assert (values > 20.0).all() and values.size == found.n_values and at[-1] == pytest.approx(4001 / 365.25)
+    grid, levels = line(ax, "gpd")
+    np.testing.assert_allclose(levels, found.whole.isf(1.0 / (365.25 * grid)), rtol=1e-14)
+    assert (levels > 20.0).all() and grid[-1] == pytest.approx(40010 / 365.25)
+    ax.clear()
+    ns.plot.return_levels(rain, found, per=365.25, method=None, ax=ax)
+    assert not ax.collections
+    with pytest.raises(ValueError, match="pass the data of the fit, all of them"):
+        ns.plot.return_levels(rain[rain > 20.0], found, ax=ax)
+    with pytest.raises(TypeError, match=r"fits.one\(key\)"):
+        ns.plot.return_levels(rain, ns.distributions.fit_many([rain, rain], "gpd", threshold=20.0), ax=ax)
+    with pytest.raises(TypeError, match="found is a GPD"):
+        ns.plot.return_levels(rain, found.distribution, ax=ax)
+    with pytest.raises(ValueError, match="method='wald'"):
+        ns.plot.return_levels(rain, found, method="wald", ax=ax)
+
+
+def test_fits_above_a_threshold_are_drawn_where_they_are_known(ax):
+    x = np.random.default_rng(3).gamma(0.5, 8.0, 1000)
+    found = ns.distributions.fit(x, "gpd", threshold=10.0)
+    ns.plot.tail(x, {"fit": found}, ax=ax)
+    grid, share = line(ax, "fit")
+    np.testing.assert_array_equal(np.isnan(share), grid < 10.0)
+    np.testing.assert_array_equal(share, found.whole.sf(grid))
+    ax.clear()
+    ns.plot.qq(x, found, ax=ax)
+    expected, _ = line(ax, "data")
+    assert np.isfinite(expected).sum() == pytest.approx(found.n_values, abs=1) and np.isfinite(ax.lines[0].get_xdata()).all()
+
+
+def test_mean_excess_is_the_mean_above_each_threshold(ax):
+    x = np.random.default_rng(4).gamma(0.5, 8.0, 500)
+    ns.plot.mean_excess(np.r_[x, np.nan], [3.0, 10.0], level=0.9, ax=ax)
+    at, mean = line(ax, "mean excess")
+    for u, got in zip(at, mean, strict=True):
+        excess = x[x > u] - u
+        half = scipy.stats.norm.ppf(0.95) * excess.std(ddof=1) / np.sqrt(excess.size)
+        assert got == pytest.approx(excess.mean(), rel=1e-12)
+        assert band_at(ax, u) == pytest.approx([excess.mean() - half, excess.mean() + half], rel=1e-10)
+    ax.clear()
+    ns.plot.mean_excess(x, ax=ax)
+    at, mean = line(ax, "mean excess")
+    assert at.size == 200 and at[0] == x.min() and at[-1] == np.sort(x)[-6] and np.isfinite(mean).all()
+    for wrong, message in (([np.nan], "finite numbers"), ([], "finite numbers"), ([1e3], "fewer than two values")):
+        with pytest.raises(ValueError, match=message):
+            ns.plot.mean_excess(x, wrong, ax=ax)
+    with pytest.raises(ValueError, match="data has 4 values, too few for mean_excess to choose thresholds"):
+        ns.plot.mean_excess([1.0, 2.0, 3.0, 4.0], ax=ax)
+
+
+def test_threshold_stability_has_the_fit_of_each_threshold():
+    from matplotlib import pyplot
+
+    x = np.random.default_rng(5).gamma(0.5, 8.0, 2000)
+    axes = ns.plot.threshold_stability(x, [4.0, 12.0])
+    assert axes.shape == (2,) and axes[1].get_xlabel() == "threshold"
+    for i, u in enumerate((4.0, 12.0)):
+        found = ns.distributions.fit(x[x > u] - u, "gpd")
+        shape, scale = found.params["shape"], found.params["scale"]
+        names = list(found.params)
+        cov = found.covariance[np.ix_([names.index("scale"), names.index("shape")], [names.index("scale"), names.index("shape")])]
+        se = np.sqrt(np.array([1.0, -u]) @ cov @ np.array([1.0, -u])), found.se["shape"]
+        for ax, value, error in zip(axes, (scale - shape * u, shape), se, strict=True):
+            (bars,) = ax.containers
+            assert bars.lines[0].get_xydata()[i] == pytest.approx([u, value], rel=1e-6)
+            low, high = bars.lines[2][0].get_segments()[i][:, 1]
+            assert (low, high) == pytest.approx((value - 1.959964 * error, value + 1.959964 * error), rel=1e-4)
+    axes = ns.plot.threshold_stability(x)
+    at = axes[0].containers[0].lines[0].get_xdata()
+    assert at.size == 20 and at[0] == np.median(x) and (x > at[-1]).sum() == 20
+    with pytest.raises(ValueError, match="axes has 1 axes; threshold_stability draws into two"):
+        ns.plot.threshold_stability(x, axes=axes[0])
+    with pytest.raises(ValueError, match="data has 20 values, too few"):
+        ns.plot.threshold_stability(x[:20])
+    pyplot.close("all")

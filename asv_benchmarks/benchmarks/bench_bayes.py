@@ -202,10 +202,25 @@ class Responses:
     track_effective_draws_per_second.unit = "effective draws / s"
 
 
+OTHERS = ["poisson", "negative_binomial", "student_t", "weibull"]  # which "predictor" samples
+
+
+def other(response, X, rng):
+    """Outcomes of these by four coefficients that matter."""
+    m = 0.7 + X[:, :4] @ [0.9, -0.7, 0.5, 0.3]
+    if response == "poisson":
+        return rng.poisson(np.exp(m))
+    if response == "negative_binomial":
+        return rng.poisson(np.exp(m) * rng.gamma(3.0, 1.0 / 3.0, len(m)))
+    if response == "student_t":
+        return m + 0.6 * rng.standard_t(4.0, len(m))
+    return np.exp(m) * rng.standard_exponential(len(m)) ** 0.6
+
+
 class MoreColumnsThanRows:
     """Four coefficients that matter: effective draws of the intercept and the 20 largest coefficients, the least of them."""
 
-    params = [["gaussian", "logit", "probit"], ["100 x 500", "200 x 2000", "72 x 3571"]]
+    params = [["gaussian", "logit", "probit", *OTHERS], ["100 x 500", "200 x 2000", "72 x 3571"]]
     param_names = ["response", "size"]
     number, timeout = 1, 1800
 
@@ -213,9 +228,15 @@ class MoreColumnsThanRows:
         n, p = map(int, size.split(" x "))
         rng = np.random.default_rng(0)
         X = rng.standard_normal((n, p))
+        if response in OTHERS:
+            self._fit(ns.bayes.HorseshoeRegression, X, other(response, X, rng), response)
+            return
         y = X[:, :4] @ [3.0, -2.0, 1.5, 1.0] + (rng.logistic(size=n) if response == "logit" else rng.standard_normal(n))
         y = y + 5.0 if response == "gaussian" else y > 0.0
         kind = ns.bayes.HorseshoeRegression if response == "gaussian" else ns.bayes.HorseshoeClassifier
+        self._fit(kind, X, y, response)
+
+    def _fit(self, kind, X, y, response):
         self.model = kind(response=response, rng=1, workers=1, draws=300, warmup=300)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

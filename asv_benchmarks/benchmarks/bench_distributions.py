@@ -8,7 +8,7 @@ import numpy as np
 
 import numbastats.distributions as distributions
 from numbastats._core.kernel import REGISTRY
-from numbastats.distributions.kernels import maps
+from numbastats.distributions.kernels import hazards, maps
 from numbastats.distributions.kernels.points import FUNCTIONS
 
 from .common import few
@@ -199,6 +199,8 @@ def _map_arguments(one):
         if "within" in one.kernel.name:  # as numbers, which are the first of each: x is inside, so that the loop reads its array
             for value, first in zip(values[1:4], (0.5, 0.1, 0.9), strict=True):
                 value[0] = first
+        if one is hazards.HAZARD:
+            values[2:] = np.log(values[2]), np.log(values[3]), np.round(values[4])
         return [np.log(v) for v in values] if "log" in one.kernel.name else values, None
 
     return make
@@ -216,7 +218,9 @@ GPU_MAKERS = {
     for end in ("", "_of_arrays")
     if f"{kernel}_{function}{end}" in REGISTRY
 } | {f"{kernel}_score{end}": _score_arguments(name) for name, kernel in KERNELS.items() for end in ("", "_of_arrays")}
-GPU_MAKERS |= {one.kernel.name: _map_arguments(one) for one in vars(maps).values() if isinstance(one, maps.Map)}
+GPU_MAKERS |= {
+    one.kernel.name: _map_arguments(one) for one in (*vars(maps).values(), hazards.HAZARD) if isinstance(one, maps.Map)
+}
 GPU_BOUNDS = {
     name: dict(ulp=4096.0, floor=1e-3, why="series, fractions and iterations whose ends rounding moves") for name in GPU_MAKERS
 }

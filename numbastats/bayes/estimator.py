@@ -779,7 +779,7 @@ class HorseshoeClassifier(_Classifier):
         As for `BayesProbit`: columns whose coefficients are not shrunk.
     groups : list of lists of int or str, optional
         As for `BayesProbit`: columns that share a local scale.
-    sampler : {"auto", "collapsed-gibbs", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
+    sampler : {"auto", "collapsed-gibbs", "predictor", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
         As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit".
     chains, warmup, draws, thin, keep, inner_sweeps
         As for `BayesProbit`.
@@ -919,7 +919,7 @@ class HorseshoeRegression(_Regression):
         depend on each other. For "poisson", where a flat prior may make the posterior improper, it is 10 in place of infinite.
     groups : list of lists of int or str, optional
         As for `BayesProbit`: columns that share a local scale.
-    sampler : {"auto", "gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
+    sampler : {"auto", "gibbs", "collapsed-gibbs", "predictor", "split-hmc", "surrogate"}
         How the posterior is sampled. For "gaussian":
 
         ===============  ==================================================================================================
@@ -1358,7 +1358,7 @@ class BayesProbit(_Classifier):
         Groups of columns, by number or by name, that share a local scale lambda (the group horseshoe), such as the dummies of
         a factor or the powers of a variable: they matter together, or not at all. Columns in no group have scales of their own.
         For horseshoe and horseshoe+ without `slab_df`.
-    sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "split-hmc", "surrogate"}
+    sampler : {"auto", "gibbs", "px-gibbs", "collapsed-gibbs", "predictor", "split-hmc", "surrogate"}
         How the posterior is sampled:
 
         ===============  ==================================================================================================
@@ -1367,6 +1367,7 @@ class BayesProbit(_Classifier):
         gibbs            the Gibbs sampler of the reference, corrected
         px-gibbs         the same with parameter expansion
         collapsed-gibbs  the same, and tau once more with the coefficients integrated out; n x n algebra on the CPU
+        predictor        the linear predictors first, then the coefficients given them; n x n algebra on the CPU
         split-hmc        Hamiltonian Monte Carlo around a normal approximation of the likelihood
         surrogate        Gibbs sampling under that approximation, corrected by one acceptance step; for many rows
         ===============  ==================================================================================================

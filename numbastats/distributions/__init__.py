@@ -203,6 +203,7 @@ __all__ = [
     "survival_many",
     "truncate",
     "variance_gamma",
+    "with_zeros",
 ]
 
 

@@ -26,7 +26,7 @@ from numbastats.distributions.counts import Counts
 from numbastats.distributions.kernels import maps
 from numbastats.distributions.protocol import Distribution, in_units, scipy_methods
 
-__all__ = ["ByItem", "Mixture", "abs", "exp", "log", "log_probability", "order_statistic", "truncate", "with_zeros"]
+__all__ = ["ByItem", "Mixture", "Tail", "abs", "exp", "log", "log_probability", "order_statistic", "truncate", "with_zeros"]
 
 _OTHER_TAIL = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf", "ppf": "isf", "isf": "ppf"}
 _QUANTILES = ("ppf", "isf")
@@ -812,6 +812,84 @@ class ByItem(_Composed):
         return value
 
 
+# -- above a threshold -----------------------------------------------------------------------------------------------
+
+
+class Tail(_Composed):
+    """The distribution of values of which those above a threshold are modelled: a share of all, with a distribution of their own.
+
+    Below the threshold nothing is known: functions of x are NaN there, and so are quantiles that lie there.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Of the values above; its support begins at the threshold.
+    share : array_like
+        Of all values, the share of these.
+    """
+
+    names, family = ("distribution", "share"), "tail"
+
+    def __init__(self, distribution: Distribution, share: ArrayLike):
+        self._compose([distribution], "distribution", share=share)
+
+    def __repr__(self) -> str:
+        return f"Tail({self.params.distribution!r}, share={_shown(self.params.share)})"
+
+    def _value(self, name, x, at):
+        above, share = self._arguments()
+        if name in _QUANTILES:
+            p = x if name == "isf" else at(maps.LOCATED, x, 1.0, -1.0)
+            within = at(maps.LEVEL, p, 0.0, 1.0 / np.asarray(share))
+            return at.of(above, "isf", at(maps.PICKED, within, np.nextafter(1.0, 2.0), math.nan, within))
+        log = name.startswith("log")
+        value = at.of(above, {"cdf": "sf", "logcdf": "logsf"}.get(name, name), x)
+        value = at(maps.LOCATED, value, *((np.log(share), 1.0) if log else (0.0, share)))
+        if name == "cdf":
+            value = at(maps.LOCATED, value, 1.0, -1.0)
+        elif name == "logcdf":
+            value = at(maps.LOG_TAIL, at(maps.LOG, at(maps.LOCATED, at(maps.EXP, value), 1.0, -1.0)), value)
+        return at(maps.PICKED, x, above.support()[0], value, math.nan)
+
+    def support(self) -> tuple[Any, Any]:
+        """The threshold, and the upper end of the support."""
+        return tuple(self._batch(end) for end in self.params.distribution.support())  # type: ignore[return-value]
+
+    def expected_shortfall(self, p: ArrayLike, *, upper: bool = False) -> Any:
+        """Mean of the highest share p, ``upper=True``; NaN for p above the share of the values above the threshold."""
+        if not upper:
+            raise TypeError("below the threshold nothing is known of values: pass upper=True, or turn the sign")
+        if self._labels is not None or has_labels(p):
+            return self._by_labels("expected_shortfall", p, upper=upper)
+        above, share = self._arguments()
+        within = real64(p) / share
+        return above.expected_shortfall(np.where(within <= 1.0, within, math.nan), upper=True)
+
+    def _unknown(self, name):
+        raise TypeError(
+            f"{name}() needs all values, but those below the threshold are not modelled; of the values above it alone it is "
+            f"d.distribution.{name}()"
+        )
+
+    def mean(self) -> Any:
+        """Not known: TypeError."""
+        self._unknown("mean")
+
+    def var(self) -> Any:
+        """Not known: TypeError."""
+        self._unknown("var")
+
+    def entropy(self) -> Any:
+        """Not known: TypeError."""
+        self._unknown("entropy")
+
+    def _expectation(self, func, low, high, conditional):
+        self._unknown("expect")
+
+    def _draws(self, shape, options):
+        self._unknown("rvs")
+
+
 # -- mixtures -------------------------------------------------------------------------------------------------------
 
 
@@ -1130,10 +1208,10 @@ def with_zeros(distribution: Distribution, zeros: ArrayLike) -> Distribution:
     >>> from numbastats.distributions import Gamma, Poisson, with_zeros
     >>> d = with_zeros(Poisson(2.0), zeros=0.3)
     >>> d.pmf([0, 1]).round(6), float(d.mean()), float(d.var().round(6))
-    (array([0.394735, 0.189469]), 1.4, 1.82)
+    (array([0.394735, 0.189469]), 1.4, 2.24)
     >>> rain = with_zeros(Gamma(0.8, scale=5.0), zeros=0.6)
     >>> rain.cdf([0.0, 5.0]).round(6), rain.ppf([0.5, 0.9]).round(6)
-    (array([0.6     , 0.878158]), array([0.      , 5.803811]))
+    (array([0.6     , 0.887428]), array([0.      , 5.529403]))
     """
     counts = isinstance(distribution, Distribution) and distribution.is_discrete
     return (_CountsWithZeros if counts else _WithZeros)(distribution, zeros)

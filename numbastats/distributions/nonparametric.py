@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ __all__ = ["Steps", "Survival", "Survivals", "steps_of", "survival", "survival_m
 Band = Literal["log-log", "plain"]
 _EQUAL = 1e-12  # of probabilities
 _NO_MASS = 1e-9  # below it a mass is one that the maximum has not
+_NO_UNIT = 1e-4  # of a unit is none
 _NAMES = "Kaplan-Meier", "Turnbull"
 _EARLY = "the estimate is 0 from {:g} on, where all at risk had their event; those who entered later do not count"
 _UNENDED = "no convergence: the log-likelihood still rises by {:.1g} for each unit of weight and of mass that moves"
@@ -47,6 +48,8 @@ class Steps(NamedTuple):
     last: NDArray[np.float64]  # beyond it nothing is known
     n_obs: NDArray[np.float64]  # sum of the weights
     n_values: NDArray[np.int64]
+    alive: NDArray[np.float64]  # up to there a value is known to have come
+    start: NDArray[np.float64]  # the least entry, of values below which nothing is known; -inf without entries
 
     @property
     def which(self):
@@ -97,7 +100,7 @@ class Steps(NamedTuple):
         if not one.events.any():
             return "no event was seen: the estimate is 1 as far as it goes"
         falls = one.time[one.survival == 0.0]
-        return _EARLY.format(falls[0]) if falls.size and falls[0] < one.last[0] else status.meaning
+        return _EARLY.format(falls[0]) if falls.size and falls[0] < one.alive[0] else status.meaning
 
 
 def steps_of(known: Any, workers: Any = None) -> Steps:
@@ -116,7 +119,14 @@ def steps_of(known: Any, workers: Any = None) -> Steps:
         )
     estimated = _regions if ((lo < hi) & (hi < math.inf) & use).any() else _limits
     which, lo, hi, late, w = (np.ascontiguousarray(a[use]) for a in (which, lo, hi, late, w))
-    return estimated(s.off.size - 1, which, lo, hi, late, w, workers)
+    count = s.off.size - 1
+    last, alive = np.where(hi < math.inf, hi, lo), np.where(lo < hi, np.nextafter(lo, hi), lo)
+    last, alive, start = (
+        _each(extreme, which, values, count) for extreme, values in ((np.maximum, last), (np.maximum, alive), (np.minimum, late))
+    )
+    places = estimated(count, which, lo, hi, late, w, workers)
+    weights, values = np.bincount(which, w, count), np.bincount(which, minlength=count)
+    return Steps._make((*places, last, weights, values, alive, start))
 
 
 def _off(which, count):
@@ -124,39 +134,34 @@ def _off(which, count):
     return np.searchsorted(which, np.arange(count + 1)).astype(np.int64)
 
 
+def _each(extreme, which, values, count):
+    """The largest, or least, value of each data set, NaN where there is none."""
+    off, found = _off(which, count), np.full(count, math.nan)
+    some = off[:-1] < off[1:]
+    found[some] = extreme.reduceat(values, off[:-1][some]) if some.any() else []
+    return found
+
+
 def _limits(count, which, lo, hi, late, w, workers):
-    """Product limits of exact times and of times that are open above."""
-    n, entered = lo.size, np.flatnonzero(late > -math.inf)
-    of, at = np.r_[which, which[entered]], np.r_[lo, late[entered]]
-    order = np.lexsort((np.arange(of.size) >= n, at, of))  # at equal times entries last: they are not at risk there
-    of, at, comes = of[order], at[order], order >= n
-    here = np.flatnonzero(~comes)
-    new = np.ones(n, bool)
-    new[1:] = (of[here][1:] != of[here][:-1]) | (at[here][1:] != at[here][:-1])
-    row = np.zeros(of.size, np.int64)
-    row[here] = new
-    row = np.cumsum(row) - 1
-    of_row, time = of[here[new]], at[here[new]]
-    row_of = row[here]
-    weight, exact = w[order[here]], (lo == hi)[order[here]]
-    left = np.bincount(row_of, weight, time.size)
-    if entered.size:  # below the first time of its set an entry is at risk everywhere
-        into = row[comes]
-        within = (into >= 0) & (of_row[into] == of[comes])
-        left -= np.bincount(into[within], w[entered[order[comes] - n]][within], time.size)
-    events, censored = (np.bincount(row_of, weight * those, time.size) for those in (exact, ~exact))
+    """Product limits of exact times and of times that are open above: the first columns of `Steps`."""
+    order = np.lexsort((lo, which)) if count > 1 else np.argsort(lo)
+    of, at, weight, exact = which[order], lo[order], w[order], (lo == hi)[order]
+    new = np.ones(lo.size, bool)
+    new[1:] = (at[1:] != at[:-1]) | (of[1:] != of[:-1])
+    row, of_row, time = np.cumsum(new) - 1, of[new], at[new]
+    left, events, censored = (np.bincount(row, weight * those, time.size) for those in (1.0, exact, ~exact))
+    entered = np.flatnonzero(late > -math.inf)
+    if entered.size:  # into the last row up to it; below the first time of its set an entry is at risk everywhere
+        place = np.r_[np.zeros(time.size), np.ones(entered.size)], np.r_[time, late[entered]], np.r_[of_row, which[entered]]
+        order = np.lexsort(place)
+        comes = order >= time.size
+        into, unit = np.cumsum(~comes)[comes] - 1, entered[order[comes] - time.size]
+        within = (into >= 0) & (of_row[into] == which[unit])
+        left -= np.bincount(into[within], w[unit[within]], time.size)
     off, survival, variance = _off(of_row, count), np.empty(time.size), np.empty(time.size)
-    run_loop(product_limit, n, workers, off, left, events, survival, variance)
+    run_loop(product_limit, lo.size if count > 1 else 1, workers, off, left, events, survival, variance)
     status = np.where(np.diff(off) > 0, Status.OK, Status.NONE_LEFT).astype(np.int64)
-    return Steps(off, time, time, left, events, censored, survival, variance, status, *_totals(count, which, lo, w))
-
-
-def _totals(count, which, last, w, gradient=math.nan):
-    """The last columns of `Steps`."""
-    largest = np.full(count, math.nan)
-    np.fmax.at(largest, which, last)
-    values, total = np.bincount(which, minlength=count), np.bincount(which, w, count)
-    return np.broadcast_to(gradient, (count,)), largest, total, values
+    return off, time, time, left, events, censored, survival, variance, status, np.full(count, math.nan)
 
 
 def _regions(count, which, lo, hi, late, w, workers):
@@ -185,15 +190,15 @@ def _regions(count, which, lo, hi, late, w, workers):
     numbers, off = np.empty((count, 4)), _off(which, count)
     work = np.empty((9, time.size + count))
     out = mass, survival, events, censored, at_risk, numbers
-    run_loop(npmle, 100 * n, workers, np.ascontiguousarray(units), w, off, regions, work, *out)
+    run_loop(npmle, 100 * n if count > 1 else 1, workers, np.ascontiguousarray(units), w, off, regions, work, *out)
     keep = (time < math.inf) & (mass > _NO_MASS)
     off, row, sets = np.r_[0, np.cumsum(keep)][regions], np.cumsum(keep) - 1, np.repeat(np.arange(count), np.diff(regions))
     after = row >= off[sets]  # a row of the same set is before it
     censored = np.bincount(row[after], censored[after], int(keep.sum()))
     since, time, at_risk, events, survival = (a[keep] for a in (since, time, at_risk, events, survival))
-    totals = _totals(count, which, np.where(hi < math.inf, hi, lo), w, numbers[:, 2])
+    survival[survival * np.bincount(which, minlength=count)[sets[keep]] < _NO_UNIT] = 0.0  # the rest of a climb to 0
     blank = np.full(time.size, math.nan)
-    return Steps(off, since, time, at_risk, events, censored, survival, blank, numbers[:, 0].astype(np.int64), *totals)
+    return off, since, time, at_risk, events, censored, survival, blank, numbers[:, 0].astype(np.int64), numbers[:, 2]
 
 
 # --- results -----------------------------------------------------------------------------------------------------------
@@ -218,8 +223,9 @@ class Survival(Intervals):
         Probability of values above `time`.
     se : array of shape (m,)
         Greenwood's standard errors; NaN where the estimate is 0, and of intervals.
-    last : float
-        The largest finite time, beyond which nothing is known.
+    start, last : float
+        The least entry, of values below which the data tell nothing, -inf without `entry`; and the largest finite time, beyond
+        which nothing is known.
     n_obs : float
         Sum of the weights.
     n_values, n_missing : int
@@ -238,6 +244,7 @@ class Survival(Intervals):
 
     _steps: Steps
     n_missing: int
+    _estimate: ClassVar[Callable[..., Any]]  # set by `inference`, whose tests need these estimates
 
     @property
     def time(self) -> NDArray[np.float64]:
@@ -273,6 +280,11 @@ class Survival(Intervals):
     def se(self) -> NDArray[np.float64]:
         """Greenwood's standard errors."""
         return self._steps.se
+
+    @property
+    def start(self) -> float:
+        """The least entry."""
+        return float(self._steps.start[0])
 
     @property
     def last(self) -> float:
@@ -463,8 +475,6 @@ class Survival(Intervals):
         ValueError
             For t beyond `last`, where the estimate is not 0 there; for an estimate without values.
         """
-        from numbastats.distributions.inference import Estimate
-
         t = self.last if t is None else float(t)
         level = checked_level(level)
         if not (t <= self.last or (self.survival[-1:] == 0.0).any()):
@@ -474,13 +484,13 @@ class Survival(Intervals):
             low, high = self._areas(self.since, t)[0], after[0]
             value = 0.5 * (low + high)
             said = f"between {low:.6g} and {high:.6g}, by where in their regions masses lie; intervals give no standard error"
-            return Estimate(value, math.nan, math.nan, math.nan, level, "Turnbull", None, said)
+            return self._estimate(value, math.nan, math.nan, math.nan, level, "Turnbull", None, said)
         with np.errstate(all="ignore"):
             terms = self.events / (self.at_risk * (self.at_risk - self.events))
         used = (self.time <= t) & (after[1:] != 0.0)
         se = math.sqrt(float(np.sum(np.square(after[1:])[used] * terms[used])))
         value, width = float(after[0]), half_width(level) * se
-        return Estimate(value, se, value - width, value + width, level, "Greenwood", None, "ok")
+        return self._estimate(value, se, value - width, value + width, level, "Greenwood", None, "ok")
 
     def _areas(self, times, t):
         """The restricted mean, and the areas below the estimate from each time on."""

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from numbastats._core.checks import choice, is_lazy
 from numbastats._core.data import NanPolicy, check_policy, doubles, refuse_missing
 from numbastats._core.errors import names_ours
-from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of
+from numbastats._core.kinds import LABELLED, LAZY, has_labels, in_kind_of, rows_alike
 from numbastats._core.options import Device
 from numbastats._core.slabs import cuts
+from numbastats.distributions.censoring import are_exact, bounded, of_events, pair_of, seen
 from numbastats.distributions.fitting import axis_of, class_of, fit_many, is_ragged, refuse_executor, refuse_frame
 from numbastats.distributions.names import Name
 from numbastats.distributions.protocol import Distribution
@@ -27,13 +28,15 @@ _SLAB = 1 << 20  # scores at a time
 
 @names_ours
 def standardise(
-    x: ArrayLike,
+    x: ArrayLike | None,
     family: Name | type[Distribution] = "gamma",
     *,
     axis: int | None = None,
     dim: str | None = None,
     calibration: Any = None,
     zeros: Literal["auto", "share", "centre"] | None = "auto",
+    censored: tuple[ArrayLike, ArrayLike] | None = None,
+    event: ArrayLike | None = None,
     nan_policy: NanPolicy = "omit",
     device: Device = None,
     workers: Any = None,
@@ -44,9 +47,9 @@ def standardise(
 
     Parameters
     ----------
-    x : array_like of shape (..., n, ...)
+    x : array_like of shape (..., n, ...), or None
         Series along `axis`, in any of the forms of :doc:`/data`; missing values stay NaN. An array of dask, or of xarray with
-        one, gives one that is computed later, by blocks of whole series.
+        one, gives one that is computed later, by blocks of whole series. None where `censored` has the values.
     family : str
         "gamma" as for the SPI, or another one of `fit` but the hyperbolic ones.
     axis : int, optional
@@ -61,6 +64,9 @@ def standardise(
         score is that of the share of zeros, p0; with "centre" of the middle of their ranks, near p0/2, so that the
         probabilities have mean 1/2 however many zeros there are. With None zeros are values like others. "auto" is "share" for
         families of positive values, and None for "normal" and "student_t".
+    censored, event
+        As in `fit`, arrays of the shape of x: what is known of values that are not exact, such as those below a limit of
+        detection. Their score is that of the middle of the probabilities at their ends. Not with arrays of dask.
     nan_policy : {"omit", "raise"}
         Whether missing values stay NaN, or are refused.
     device, workers
@@ -69,7 +75,8 @@ def standardise(
     Returns
     -------
     array of the shape of x
-        NaN in series that cannot be fitted. Labels of pandas and xarray are kept, attributes too but ``units``.
+        NaN where nothing is known, and in series that cannot be fitted. Labels of pandas and xarray are kept, attributes too but
+        ``units``.
 
     Raises
     ------
@@ -127,6 +134,11 @@ def standardise(
             f"zeros={zeros!r} is for families of positive values; of {cls.family} zeros are values like others: zeros=None"
         )
     check_policy(nan_policy)
+    known = x is not None
+    if x is None:
+        if censored is None:
+            raise TypeError("x is None; pass values, or censored=(lo, hi)")
+        x = pair_of(censored)[0]
     axis = axis_of(x, refuse_frame(x, axis, "x"), dim, "x")
     if isinstance(x, Mapping) or is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")
@@ -140,18 +152,42 @@ def standardise(
     part = None if calibration is None else _positions(x, axis, calibration)
     scored = functools.partial(_scored, cls=cls, axis=axis, part=part, zeros=zeros, device=device)
     if is_lazy(x):
+        if censored is not None or event is not None:
+            raise TypeError("an array of dask is standardised without censored= and event=: pass x.compute()")
         refuse_executor(workers, "x")
         whole = LAZY.blocks(x, "x").rechunk({axis: -1})
         z = whole.map_blocks(functools.partial(scored, workers=workers or 1), dtype=np.float64, meta=np.empty((0,) * np.ndim(x)))
         scores: Any = LABELLED.relabelled(z, x)
     else:
         values = doubles(x, "x", cls.family)
-        refuse_missing(values.reshape(-1), nan_policy, "x")
-        z = scored(values, workers=workers)
+        lower, upper = _ends(x, values, known, censored, event)
+        refuse_missing(lower.reshape(-1), nan_policy, "x")
+        z = scored(lower, workers=workers, upper=upper)
         scores = in_kind_of(z, x) if has_labels(x) else z
     if "units" in getattr(x, "attrs", ()):  # which scores do not have
         del scores.attrs["units"]
     return scores
+
+
+def _ends(x, values, known, censored, event):
+    """The ends of values, None for the upper ones where all are exact."""
+    if censored is None and event is None:
+        return values, None
+    if censored is not None and event is not None:
+        raise ValueError("censored= and event= both say what is known of a value; pass one of the two")
+    given = {"event": event} if censored is None else dict(zip(("censored lo", "censored hi"), pair_of(censored), strict=True))
+    flat = []
+    for name, value in given.items():
+        rows_alike(x, value, ("x", name))
+        made = seen(value, name) if name == "event" else doubles(value, name)
+        flat.append(np.broadcast_to(made, values.shape).reshape(-1))
+    place = lambda i: str(tuple(map(int, np.unravel_index(i, values.shape))))  # noqa: E731
+    lo, hi = (
+        of_events(values.reshape(-1), *flat)
+        if censored is None
+        else bounded(values.reshape(-1) if known else None, *flat, place, "x")
+    )
+    return lo.reshape(values.shape), None if are_exact(lo, hi) else hi.reshape(values.shape)
 
 
 def _positions(x, axis, calibration):
@@ -177,39 +213,48 @@ def _positions(x, axis, calibration):
     return chosen
 
 
-def _scored(x, *, cls, axis, part, zeros, device, workers):
-    """Scores of an array of NumPy."""
-    sample = x if part is None else np.take(x, part, axis=axis)
-    fits = fit_many(sample, cls, axis=axis, zeros=zeros and "share", device=device, workers=workers)
-    rows = np.moveaxis(x, axis, -1)
+def _scored(x, *, cls, axis, part, zeros, device, workers, upper=None):
+    """Scores of an array of NumPy; of lower ends where there are upper ones."""
+    sample, ends = (a if part is None or a is None else np.take(a, part, axis=axis) for a in (x, upper))
+    censored = None if ends is None else (sample, ends)
+    options = dict(axis=axis, zeros=zeros and "share", device=device, workers=workers)
+    fits = fit_many(None if censored else sample, cls, censored=censored, **options)  # type: ignore[arg-type]
+    rows, tops = (None if a is None else np.moveaxis(a, axis, -1) for a in (x, upper))
     shape, length = rows.shape, rows.shape[-1]
-    n0, n = (np.count_nonzero(which, axis=axis).reshape(-1, 1) for which in (np.equal(sample, 0.0), ~np.isnan(sample)))
+    zero = np.equal(sample, 0.0) if ends is None else np.equal(sample, 0.0) & np.equal(ends, 0.0)
+    n0, n = (np.count_nonzero(which, axis=axis).reshape(-1, 1) for which in (zero, ~np.isnan(sample)))
     with np.errstate(invalid="ignore"):  # of series without values
         share, at_zero = {
             None: (np.zeros(n.shape), None),
             "share": (n0 / n, None),
             "centre": (n0 / (n + 1), (n0 + 1) / (2 * (n + 1))),
         }[zeros]
-    rows, z, unknown = rows.reshape(-1, length), np.empty((len(n), length)), np.isnan(fits.loglik).reshape(-1)
+    rows, tops = (None if a is None else a.reshape(-1, length) for a in (rows, tops))
+    z, unknown = np.empty((len(n), length)), np.isnan(fits.loglik).reshape(-1)
     for lo, hi in cuts(len(n), max(1, _SLAB // max(1, length))):
         found = fits._rows(lo, hi)
         with np.errstate(all="ignore"):
-            z[lo:hi] = _scores(found, rows[lo:hi], share[lo:hi], None if at_zero is None else at_zero[lo:hi])
+            some = (None if a is None else a[lo:hi] for a in (tops, share, at_zero))
+            z[lo:hi] = _scores(found, rows[lo:hi], *some)
     z[unknown] = math.nan  # series without a fit
     return np.ascontiguousarray(np.moveaxis(z.reshape(shape), -1, axis))
 
 
-def _scores(distribution, x, share, at_zero):
+def _scores(distribution, x, upper, share, at_zero):
     """Normal quantiles of share + (1 - share) G(x), or of `at_zero` for zeros, through the smaller tail and its logarithm."""
     from scipy.special import ndtri, ndtri_exp
 
-    rest = 1.0 - share
-    low, high = share + rest * distribution.cdf(x), rest * distribution.sf(x)
+    rest, exact = 1.0 - share, True if upper is None else x == upper
+    below, above = distribution.cdf(x), distribution.sf(x)
+    if upper is not None:
+        below, above = 0.5 * (below + distribution.cdf(upper)), 0.5 * (above + distribution.sf(upper))
+    low, high = share + rest * below, rest * above
     if at_zero is not None:
-        low, high = np.where(x == 0.0, at_zero, low), np.where(x == 0.0, 1.0 - at_zero, high)
+        zero = (x == 0.0) & exact
+        low, high = np.where(zero, at_zero, low), np.where(zero, 1.0 - at_zero, high)
     z = np.where(low < 0.5, ndtri(low), -ndtri(high))
     for tail, sign in (("logcdf", 1.0), ("logsf", -1.0)):
-        far = np.isfinite(x) & (z == -sign * math.inf)  # where the tail underflows
+        far = np.isfinite(x) & exact & (z == -sign * math.inf)  # where the tail underflows
         if far.any():
             z[far] = sign * ndtri_exp(np.log(rest) + getattr(distribution, tail)(x))[far]
     return z

@@ -59,8 +59,8 @@ class Design(NamedTuple):
 def design_of(family, K, x, equal=None, fixed_weights=None):
     """The design of K components; every message about what is free."""
     parts = [_part(one, x) for one in _each(family, K)]
-    names = _names_of(equal)
-    weights = _weights_of(fixed_weights, K)
+    names = names_of(equal)
+    weights = fixed_weights_of(fixed_weights, K)
     if "weights" in names:
         if weights is not None:
             raise ValueError("equal='weights' and fixed_weights= were both given; use one of them")
@@ -89,7 +89,7 @@ def design_of(family, K, x, equal=None, fixed_weights=None):
     return Design(parts, coordinates, names, weights, places)
 
 
-def _names_of(equal):
+def names_of(equal):
     """The names of `equal` as a list."""
     names = [equal] if isinstance(equal, str) else [] if equal is None else equal
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
@@ -99,10 +99,10 @@ def _names_of(equal):
 
 def names_weights(equal):
     """Whether the weights are among the names of `equal`."""
-    return "weights" in _names_of(equal)
+    return "weights" in names_of(equal)
 
 
-def _weights_of(fixed_weights, K):
+def fixed_weights_of(fixed_weights, K):
     """Fixed weights, of sum 1, or None."""
     if fixed_weights is None:
         return None

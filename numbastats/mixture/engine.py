@@ -75,17 +75,17 @@ def run(kernel, args, n, options, written, threads=LANES, cost=1e4, most=None, z
         pieces = max(8 * threads, math.ceil(n * (most or cost) / slabs.SLAB_WORK))
         in_threads(work, kernel.parallel.split(args, min(n, pieces)), threads)
         return args
-    staged = [_zeros(a) if i in zeroed else _staged(a) for i, a in enumerate(args)]
+    staged = [_zeros(a) if i in zeroed else staged_there(a) for i, a in enumerate(args)]
     launch.launch(kernel, staged, n * threads, device="cuda", outputs=(), threads=LANES)
     for i in written:
         staged[i].copy_to_host(args[i])
     return staged
 
 
-def _staged(a):
+def staged_there(a):
     """The argument with its arrays on the device."""
     if isinstance(a, tuple):
-        return type(a)(*map(_staged, a)) if hasattr(a, "_fields") else a
+        return type(a)(*map(staged_there, a)) if hasattr(a, "_fields") else a
     return gpu.upload(a) if isinstance(a, np.ndarray) else a
 
 
@@ -379,7 +379,7 @@ def advance(family, args, options, cost, most=None, accelerated=False, rounds=No
 
 def _rounds(family, args, options, accelerated, rounds):
     """Rounds of a pass and a step for all climbs, on a GPU, so many, or to the end of all; the host looks after some of them."""
-    sets, info, owner, settings, state, points, hess = map(_staged, args)
+    sets, info, owner, settings, state, points, hess = map(staged_there, args)
     (M, _, rows, K), n = points.shape, hess.shape[1]
     if family.latent:
         sums = k.latent_sums(rows, K) if n else 1 + k.OWN * K

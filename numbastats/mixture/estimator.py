@@ -36,9 +36,10 @@ class Mixture(MixtureDistribution, Estimator):
     n_init, method, tol, max_iter, prior, criterion, se, nan_policy, rng, device, workers
         As in `fit_many`; `method`, `max_iter` and `prior` are options of one column.
     equal, fixed_weights
-        As in `fit`; of several columns ``equal="weights"`` alone.
+        As in `fit`.
     covariance : str or sequence of str, optional
-        Of several columns: "full" (the default), "tied", "diag", "spherical", several of them, or "all".
+        Of several columns: "full" (the default), "tied", "diag", "spherical", several of them, or "all"; also "tied-diag" and
+        "tied-spherical".
 
     Attributes
     ----------

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice, warn_of_shares
-from numbastats._core.data import NanPolicy
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import or_on_the_host
@@ -26,6 +25,7 @@ from numbastats.mixture.arguments import (
     FitOptions,
     ManyOptions,
     Method,
+    Missing,
     OneOptions,
     Precision,
     RatioOptions,
@@ -96,7 +96,7 @@ def fit_many(  # noqa: PLR0913
     cov: bool = False,
     keep_starts: bool = False,
     precision: Precision = "double",
-    nan_policy: NanPolicy | None = None,
+    nan_policy: Missing = None,
     rng: Seed = None,
     device: Device = None,
     workers: Any = None,
@@ -180,9 +180,10 @@ def fit_many(  # noqa: PLR0913
     precision : {"double", "mixed", "single"}
         "mixed": starts in single precision, ranked and climbed in double. "single": the climbs too, up to the last few passes of
         Newton's method, which are made in double precision for the certificate. Sets of more than 262144 values climb in double.
-    nan_policy : {"omit", "raise"}, optional
+    nan_policy : {"omit", "raise", "marginal"}, optional
         Whether missing values are left out, and counted in `n_missing`, or refused; by default left out in one dimension. In
         several a row with a missing value counts as missing, and by default its data set alone is refused, by status 8.
+        "marginal", in several dimensions, fits by the likelihood of what is observed (see Notes of `fit`).
     rng : None, int, SeedSequence or Generator
         Start values depend on it, on the index of the data set and on the start, and on nothing else.
     device, workers
@@ -194,14 +195,15 @@ def fit_many(  # noqa: PLR0913
     dataset_index : int
         Index of the first data set, for a job that is split.
     equal, fixed_weights : optional
-        Constraints, as in `fit`; in several dimensions ``equal="weights"`` alone.
+        Constraints, as in `fit`.
     covariance : str or sequence of str, optional
         For data sets of several columns: "full" (the default), "tied", "diag" or "spherical", as scikit-learn has them (VVV, EEE,
-        VVI and VII of mclust), several of them, or "all". `criterion` chooses among models and numbers of components.
+        VVI and VII of mclust), several of them, or "all" four. "tied-diag" and "tied-spherical" (EEI, EII) are diagonal and
+        spherical covariances that all components share. `criterion` chooses among models and numbers of components.
     max_condition : float, optional
         In several dimensions, largest ratio of eigenvalues of all covariances of an admissible fit, in the metric of the pooled
-        one. By default 10,000 for a component of few rows, and the square of n / (10 d) times as much for one of n rows in d
-        columns, which are not narrow by chance.
+        one. By default 10,000 times the square of n / (10 d) for a component of n rows in d columns: few rows are narrow by
+        chance, many are not.
 
     Returns
     -------
@@ -429,7 +431,7 @@ def fit(
     ----------
     x : array_like, shape (n,) or (n, d)
         In any of the forms of :doc:`/data`. Rows of several columns, of an array or a frame, are fitted by normal mixtures in d
-        dimensions (see Notes).
+        dimensions (see Notes). These may be an array or a frame of dask, of which blocks are read in turn.
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
@@ -446,7 +448,9 @@ def fit(
         precision. For distributions that are no families of `fit_many`, and with constraints: n_init (16, 64 with fixed or
         equal weights), tol, max_iter, min_sd_ratio, min_count, criterion, se, nan_policy, rng, workers, and the constraints:
         `equal`, the names of parameters that all components share, as ``"scale"`` for equal variances of normal ones,
-        ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum.
+        ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum. Rows of several columns can
+        have equal ``"weights"`` and ``"covariance"``, fixed weights, and fixed means, as ``("normal", {"means": M})`` with an
+        array or frame M of (K, d) numbers.
 
     Returns
     -------
@@ -475,16 +479,30 @@ def fit(
     end with status 11 at best.
 
     Rows of d > 1 columns are fitted by normal mixtures; a fit of status 0 is a certified maximum there, too. Starts are Ward's
-    hierarchies, k-means++ and rows next to random ones, of at most 256 rows, by distances that no linear map that the covariance
-    allows changes; the best end in Newton's method with the observed information. Components are then taken out and put in where
-    that gains most, while that helps; data sets of at most 900 observations are searched again, by other draws, until a search
-    ends at the best of those before. Many rows, from 9000 on, are searched by a third of them or fewer, and climbed with all.
-    Small data sets have many maxima: a larger `n_init` makes more starts and climbs from more of them, and `hits` of several
-    `n_climbed` make the best of them likely, never sure. Each model starts also from the fits of those among `covariance` that it
-    contains: "spherical" and "diag" and "tied" within "full". A component with fewer than d + 2 rows, or covariances whose
-    eigenvalues differ by more than `max_condition` in the metric of the pooled one, are not admissible: the likelihood has no
-    upper bound there. Neither the order of the rows nor copies in place of weights change a bit, and units nothing but rounding,
-    as do linear maps with full and tied covariances. ``equal="weights"`` fixes equal weights.
+    hierarchies, k-means++ and rows next to random ones, of at most 256 rows, by distances that no linear map that the
+    covariance allows changes; the best end in Newton's method with the observed information. Components are then taken out and
+    put in where that gains most, while that helps; data sets of at most 2500 observations, of 300 for two components, are
+    searched again by other draws until two have ended at the best of those before, at most six times; where several numbers of
+    components or models are tried, of 900 until one has. Many rows, from 9000 on, are searched by a third of them or fewer, and
+    climbed with all. Small data sets have many maxima: a larger `n_init` makes more starts and climbs from more of them, and
+    `hits` of several `n_climbed` make the best of them likely, never sure. Each model starts also from the fits of those among
+    `covariance` that it contains: "spherical" and "diag" and "tied" within "full". A component with fewer than d + 2 rows, or
+    covariances whose eigenvalues differ by more than `max_condition` in the metric of the pooled one, are not admissible: the
+    likelihood has no upper bound there. A cluster has d + 2 rows with tied covariances, too, whose likelihood is bounded: a
+    component of one row is an outlier, which ``min_count=1`` admits. A constant column leaves spherical covariances alone.
+    Neither the order of the rows nor copies in place of weights change a bit, and units nothing but rounding, as do linear maps
+    with full and tied covariances. Up to 400 free parameters the certificate is made of the whole information; of more,
+    Newton's method goes by conjugate gradients, and a lower bound of the least eigenvalue comes from Lanczos' method, each
+    product a pass over the rows: the `certificate` of the fit says "exact" or "lanczos". ``equal="covariance"`` makes "full"
+    the model "tied", "diag" "tied-diag" and "spherical" "tied-spherical". With fixed weights or means components come in their
+    order; of fixed weights without means exchanges of two are tried until none is likelier. These fits have no `gap`.
+
+    With ``nan_policy="marginal"`` the likelihood is that of the observed values, which is right where values are missing at
+    random: what is missing may depend on what is observed, not on itself. EM has the expected sums of the complete data; starts
+    are those of rows completed by near ones; certificates and standard errors come from the observed information, by differences
+    of exact gradients, so that `min_eig` below 1e-6 counts as 0. Rows without any value are left out. Where two columns are never
+    observed together, full and tied covariances have status 5. Densities, labels and probabilities of the fit take rows
+    with missing values, too.
 
     Constraints are those of the distributions' own parameters: `equal` binds the components that have a parameter which is not
     fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
@@ -499,7 +517,8 @@ def fit(
     (1995). C. Fraley, A. Raftery, "Model-based clustering, discriminant analysis, and density estimation", Journal of the
     American Statistical Association 97 (2002): uniform noise. G. Celeux, G. Govaert, "Gaussian parsimonious clustering models",
     Pattern Recognition 28 (1995): covariance models. L. Garcia-Escudero, A. Gordaliza, C. Matran, A. Mayo-Iscar, "A general
-    trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues.
+    trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues. Z. Ghahramani,
+    M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994): missing values.
 
     Examples
     --------

@@ -236,17 +236,22 @@ def test_fits_that_say_nothing():
 
 
 @pytest.mark.parametrize("method", ["bootstrap", "profile"])
-def test_methods_of_complete_values_refuse_others(method):
+def test_methods_need_what_the_fit_knew(method):
+    """Of censored values the data in their form; of truncated ones the truncation is the fit's own."""
     x = ns.distributions.Exponential(scale=2.0).rvs(200, rng=1)
     ends = np.minimum(x, 2.0), np.where(x < 2.0, x, np.inf)
-    for found in (
-        fit(None, "exponential", censored=ends),
-        fit(x[x < 2.0], "exponential", truncated=(0.0, 2.0)),
-        ns.distributions.fit_many([x[x < 2.0]], "exponential", truncated=(0.0, 2.0)).one(0),
+    options = {"count": 99, "rng": 1}
+    for found, data in (
+        (fit(None, "exponential", censored=ends), {"x": None, "censored": ends}),
+        (fit(x[x < 8.0], "exponential", truncated=(0.0, 8.0)), {"x": x[x < 8.0]}),
+        (ns.distributions.fit_many([x[x < 8.0]], "exponential", truncated=(0.0, 8.0)).one(0), {"x": x[x < 8.0]}),
     ):
         assert found.partial and found.estimate(lambda d: d.mean()).se > 0.0
-        with pytest.raises(ValueError, match='use "delta"'):
-            found.estimate(lambda d: d.mean(), method, x=x)
+        answer = found.estimate(lambda d: d.mean(), method, **data, **options)
+        assert answer.lower < answer.value < answer.upper
+        if method == "profile" or "censored" in data:
+            with pytest.raises(ValueError, match="not the data of this fit"):
+                found.estimate(lambda d: d.mean(), method, x=x)
     assert not fit(x, "exponential").partial
 
 

@@ -127,7 +127,7 @@ def problem(rows, prior):
     level = offsets + rows.response.level(weights, offsets, np.atleast_2d(y)[0])
     data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level)
     numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
-    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None])
+    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None], np.ones(1), np.zeros((1, len(size))))
     data = data._replace(around=there.mode(_start(data, 1), level[None])[0])
     jitter = _JITTER * data.noise(_start(data, 1), 1)[0]
     return data._replace(jitter=jitter, F=F + np.diag(jitter))
@@ -147,7 +147,7 @@ def init(data, prior, numbers, chains):
     mode = np.tile(data.around, (chains, 1))
     state = State(np.zeros(found.d.shape), found, mode.copy(), mode, np.empty(chains), own)
     z = _Normals(numbers, n + found.d.shape[1] + n)
-    metric = _Metric(data, numbers, *_Covariance(data, prior, state, numbers)(np.zeros(chains)))
+    metric = _Metric(data, numbers, *_Covariance(data, prior, state, numbers)(np.zeros(chains)), np.zeros((chains, n)))
     state.mode[:] = metric.mode(own, mode)
     state.e[:] = state.mode + metric.outwards(z.take(n))[1]
     _coefficients(data, state, metric, 1.0 / scales.precisions(prior, found, numbers), z)
@@ -160,8 +160,9 @@ def step(data, prior, state, numbers):
     n, chains, own = len(data.offsets), len(state.b), state.extras
     z = _Normals(numbers, (3 + 2 * _TRAJECTORIES) * n + state.b.shape[1] + 2 + (2 + _SHRINKS) * (1 + 2 * len(own)) + 8)
     covariance = _Covariance(data, prior, state, numbers)
-    metric = _Metric(data, numbers, *covariance(np.zeros(chains)))
-    copied = _Copied(data, state.e, own, metric, z)
+    noise = data.noise(own, chains)
+    metric = _Metric(data, numbers, *covariance(np.zeros(chains)), 1.0 / noise)
+    copied = _Copied(data, state.e, own, noise, metric, z)
     if prior.tau is None:
         by = copied.tau(state.scales.log_tau, prior, covariance, z)
         state.scales.log_tau[:] += by
@@ -198,10 +199,10 @@ class _Normals:
 def _sliced(density, t, numbers):
     """A draw of every chain from ``density(t, needed)`` by a slice sampler of one interval, which is at random around t.
 
-    The last evaluation of every chain, of which those beside the `needed` ones need no evaluation, is that of its draw.
+    What the density keeps is that of t before, and afterwards that of the draw: `needed` are the chains for which it is another.
     """
     u = ndtr(numbers.take(2 + _SHRINKS))
-    level = density(t, np.ones(len(t), bool)) + np.log(u[:, 0])
+    level = density(t, np.zeros(len(t), bool)) + np.log(u[:, 0])
     lo = t - _WIDTH * u[:, 1]
     hi, new, looking = lo + _WIDTH, t.copy(), level < np.inf
     for v in u[:, 2:].T:
@@ -260,14 +261,13 @@ def _product(A, v):
 
 
 class _Metric:
-    """The factors of `kernels.predictor` for a covariance scale K + F."""
+    """The factors of `kernels.predictor` for a covariance scale K + F and curvatures W."""
 
-    def __init__(self, data, numbers, K, scale=None):
+    def __init__(self, data, numbers, K, scale, W):
         self.data, self.place, (chains, n, _) = data, numbers.place, K.shape
-        self.numbers = numbers
         self.L, self.G, self.room = (numbers.spare(name, (chains, n, n)) for name in ("L", "G", "weighted"))
         self.failed, self.none = np.zeros(chains, np.int64), np.zeros((chains, n))
-        self.factor(self.none, K=K, scale=np.ones(chains) if scale is None else scale)
+        self.factor(W, K=K, scale=scale)
         self.check()
 
     def factor(self, W, needed=None, K=None, scale=None):
@@ -353,12 +353,9 @@ class _Copied:
     Given the copy, z ~ N(M^-1 L'S^-1 r, M^-1) with r = copy - offsets, M = I + L'S^-1 L = GG'; G'z - G^-1 L'S^-1 r is kept.
     """
 
-    def __init__(self, data, e, own, metric, numbers):
-        self.data, self.metric, self.e, self.own = data, metric, e, own
-        self.noise = data.noise(own, len(e))
-        noise = self.noise
+    def __init__(self, data, e, own, noise, metric, numbers):
+        self.data, self.metric, self.e, self.own, self.noise = data, metric, e, own, noise
         self.rest = e + np.sqrt(noise) * numbers.take(e.shape[1]) - data.offsets
-        metric.factor(1.0 / noise)
         self.inner = metric.inwards(e - data.offsets)[1] - self._centre(noise)
 
     def _centre(self, noise):

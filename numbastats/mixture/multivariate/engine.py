@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -10,14 +11,14 @@ import numpy as np
 
 from numbastats._core.random import Purpose, stream_word
 from numbastats._core.status import Status
-from numbastats.mixture.engine import run
+from numbastats.mixture.engine import run, staged_there
 from numbastats.mixture.kernels.starts import Key
 from numbastats.mixture.multivariate.covariances import Covariance
+from numbastats.mixture.multivariate.information import coordinates, exact
 from numbastats.mixture.multivariate.kernels import records as c
-from numbastats.mixture.multivariate.kernels.climb import CLIMB
+from numbastats.mixture.multivariate.kernels.climb import EM_CLIMB, NEWTON_CLIMB, PRODUCTS_CLIMB
 from numbastats.mixture.multivariate.kernels.insertion import INSERTION, KEPT
-from numbastats.mixture.multivariate.kernels.memory import NONE
-from numbastats.mixture.multivariate.kernels.passes import Point
+from numbastats.mixture.multivariate.kernels.passes import FULL, SPHERICAL, Point
 from numbastats.mixture.multivariate.kernels.prepare import INFORMATION, ORDER, PREPARE
 from numbastats.mixture.multivariate.kernels.starts import (
     BEGIN,
@@ -30,6 +31,7 @@ from numbastats.mixture.multivariate.kernels.starts import (
     WARD_OWN,
     WARD_SPHERED,
 )
+from numbastats.mixture.multivariate.launching import Space, launched, on_the_host, space_there
 
 SHORT, FURTHER, LONG = (
     (6, 15),
@@ -43,10 +45,13 @@ ALIKE = 1e-6  # log-likelihoods of points on their way that differ by less, rela
 ENOUGH = 1e-3  # gain of a step of EM after which no other follows
 SAME = 1e-3  # log-likelihoods that differ by less are of one optimum
 EXCHANGES, REFINED = 20, 20  # rounds of exchanges at most, steps of EM of each
-FAILING = 4  # rounds of exchanges that fail, times the effort, before small data sets are left
-REPEATED, TWICE = 900, 500  # observations up to which data sets are searched again, and until two searches agree with the best
+FAILING = 2  # rounds of exchanges that fail, times the effort, before small data sets are left
+SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
+AGREEING = 1, 2  # searches that have to agree with the best
+FEW_ROWS = 300  # observations up to which two components are searched for again
 PROMISING = 16  # exchanges of each round, out of all components and candidates
-MAX_CONDITION = 1e4  # of components of few rows
+PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
+MAX_CONDITION = 1e4  # of components of 10 d rows
 NUMBERS = ("loglik", "decrement", "min_eig", "condition", "runner_up", "gap")
 COUNTS = ("n_iter", "hits", "n_climbed", "n_starts", "n_singular")
 KINDS = {
@@ -71,11 +76,22 @@ class Options:
     min_count: float | None
     max_condition: float | None
     free_weights: bool = True
+    weights: np.ndarray | None = None  # (K,): those that are fixed; where none is free without them, all are equal
+    means: np.ndarray | None = None  # (K, d): those that are fixed
     ends: bool = True  # whether climbs go on to a certificate
+    alone: bool = False  # whether no other number of components or model is asked for
     key: tuple = (0, 0)
     device: str = "cpu"
     workers: object = 1
     halt: list = dataclasses.field(default_factory=list, compare=False)
+
+    def model(self, record):
+        """What kernels know of a model under the constraints."""
+        return record.model(self.free_weights, self.means is None)
+
+    def free(self, record, K, d):
+        """Free parameters under the constraints."""
+        return record.free(K, d, self.free_weights, self.means is None)
 
     def starts_of(self, K, sizes, free):
         """Kinds of the starts, and how many of these data sets of such sizes (D,) have: few observations make short passes."""
@@ -117,17 +133,33 @@ class Prepared:
     ids: np.ndarray
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
+    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`
+
+    kept: dict = dataclasses.field(default_factory=dict, compare=False)  # on a GPU: the rows, work space
 
     @property
     def size(self):
         """Number of data sets."""
         return self.info.size
 
+    def there(self):
+        """The rows on a GPU."""
+        if "rows" not in self.kept:
+            self.kept["rows"] = staged_there(self.rows)
+        return self.kept["rows"]._replace(least=staged_there(self.rows.least))
+
+    def space(self, space, n):
+        """Work space on a GPU; that of Newton's method and that of all else are kept for the next kernel."""
+        held, memory = self.kept.pop(space.p > 0, (space, None))  # it is free before there is other
+        memory = space_there(space, n, before=memory if held == space else None)
+        self.kept[space.p > 0] = space, memory
+        return memory
+
     @property
     def constant(self):
         """What is added to log-likelihoods of kernels (D,)."""
-        d = self.rows.columns
-        return self.rows.mass * d * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
+        cells = self.rows.mass * self.rows.columns if self.source is None else self.source.cells(self)
+        return cells * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
 
 
 @dataclasses.dataclass
@@ -149,16 +181,16 @@ class Result:
     n_singular: np.ndarray
 
 
-def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
+def prepare(x, weights, off, first, options) -> Prepared:
     """Data sets x[off[s]:off[s + 1]] in tiles: distinct rows with their weights, in an order that they have by themselves."""
     D, columns = off.size - 1, x.shape[1]
     filled = -(-columns // 4) * 4
     places, masses, info = np.zeros(len(x), np.int64), np.zeros(len(x)), np.zeros(D, INFORMATION)
     each = max(1.0, x.shape[0] / max(D, 1))
-    run(ORDER, [x, weights, off, places, masses, info], D, options, (), cost=200.0 * each)
+    run(ORDER, [x, weights, off, places, masses, info], D, on_the_host(options), (), cost=200.0 * each)
     padded = np.concatenate([[0], np.cumsum(-(-info["distinct"] // 8) * 8)])
     rows = c.Batch(
-        np.empty(padded[-1] * filled, dtype),
+        np.empty(padded[-1] * filled, x.dtype),
         np.empty(padded[-1]),
         padded,
         np.zeros(D),
@@ -167,7 +199,7 @@ def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
         columns,
     )
     centre = np.zeros((D, columns))
-    run(PREPARE, [x, off, places, masses, rows, centre, info], D, options, (), cost=10.0 * columns * columns * each)
+    run(PREPARE, [x, off, places, masses, rows, centre, info], D, on_the_host(options), (), cost=10.0 * columns * columns * each)
     return Prepared(rows, centre, info, np.arange(first, first + D), places, masses)
 
 
@@ -177,7 +209,7 @@ def sampled(p, x, off, most, options):
     picks = [a + (np.arange(most) * n // most if n > most else np.arange(n)) for a, n in zip(off, sizes, strict=False)]
     at = np.concatenate(picks)
     own = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))]).astype(np.int64)
-    return prepare(x[p.places[at]], p.masses[at], own, int(p.ids[0]), options)
+    return prepare(x[p.places[at]].astype(np.float64), p.masses[at], own, int(p.ids[0]), options)
 
 
 def new_points(M, K, d) -> Any:
@@ -209,11 +241,39 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     state["status"] = Status.NO_CONVERGENCE
     state["phase"][~np.isfinite(points.log_weights).all(axis=1)] = c.DONE
     K, d = points.means.shape[1], p.rows.columns
+    newton = newton and (1 if p.source is not None or exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
-    args = [p.rows, owner, model, c.Settings(int(newton), options.tol, 1e-14), points, state, NONE]
-    run(CLIMB, args, owner.size, options, (), cost=cost, most=20.0 * cost)
+    settings = c.Settings(newton, options.tol, 1e-14)
+    if options.device == "cpu":
+        settings = settings._replace(most=max(4, int(PATIENCE / max(each, 1.0))))
+    args, work = [owner, model, settings, points, state], dict(cost=cost, most=20.0 * cost)
+    if p.source is not None:
+        p.source.climb(p, *args, options)
+        return state
+    while (state["phase"] == c.EM).any():  # on the host large data sets in pieces, between which Ctrl-C is answered
+        launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)
+    while (state["phase"] == c.NEWTON).any():
+        if newton == c.BY_PRODUCTS:
+            run(PRODUCTS_CLIMB, [p.rows, *args], owner.size, on_the_host(options), (), **work)
+        else:
+            launched(p, NEWTON_CLIMB, args, owner.size, options, Space.of(p, K, model), (3, 4), **work)
     return state
+
+
+def constrained(p, points, options):
+    """Fixed weights and means in the place of those of the points, which are written; weights go to parts of their rank."""
+    each = len(points.means) // max(p.size, 1)
+    if options.weights is not None:
+        known = np.where(np.isnan(points.log_weights), -math.inf, points.log_weights)
+        ranks = np.argsort(np.argsort(-options.weights, kind="stable"))
+        order = np.argsort(-known, axis=1, kind="stable")[:, ranks]
+        for values in (points.means, points.covariances):
+            values[:] = values[np.arange(len(order))[:, None], order]
+        points.log_weights[:] = np.where(np.isnan(points.log_weights), math.nan, np.log(options.weights))
+    if options.means is not None:
+        own = (options.means - p.centre[:, None]) * p.info["scale"][:, None, None]
+        points.means[:, :, : p.rows.columns] = np.repeat(own, each, axis=0)
 
 
 def best_few(loglik, most, unsure=0.0):
@@ -244,18 +304,30 @@ def bound_for(state):
     return gain / (1.0 - np.clip(state["share"], 0.0, 0.99))
 
 
+def bounded(state, options):
+    """Whether covariances are as wide beside each other as those of admissible fits."""
+    return state["excess"] <= MAX_CONDITION if options.max_condition is None else state["condition"] <= options.max_condition
+
+
 def reached(state, goal):
     """Log-likelihoods of climbs by EM, -inf of those that collapsed or that fall short of a goal by more than steps gain."""
     ahead = state["loglik"] + AHEAD * np.maximum(state["decrement"], 0.0)
     return np.where((state["status"] == Status.OK) & (ahead >= goal), state["loglik"], -math.inf)
 
 
+def admitted(state, loglik, owner, options):
+    """Log-likelihoods of climbs by EM, -inf of those that left the admissible set where their data set `owner` has others."""
+    fine = bounded(state, options) & np.isfinite(loglik)
+    return np.where(fine | ~np.isin(owner, owner[fine]), loglik, -math.inf) if options.ends else loglik
+
+
 def enough_data(p, K, model: Covariance, options):
     """Statuses (D,) of data that cannot be fitted by the model with K components, 0 of others."""
     d = p.rows.columns
     status = p.info["status"].astype(np.int64)
-    if not model.pooled and model.shape == 0 or model.pooled:
-        status = np.where((status == 0) & (p.info["dependent"] >= 0), int(Status.CONSTANT), status)
+    if model.shape != SPHERICAL:
+        without = p.info["dependent" if model.shape == FULL else "column"]
+        status = np.where((status == 0) & (without >= 0), int(Status.CONSTANT), status)
     few = (p.info["distinct"] < max(K, 2)) | (p.rows.mass < K * options.count(model, d))
     return np.where((status == 0) & few, int(Status.TOO_FEW), status)
 
@@ -265,7 +337,7 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
     D, d = p.size, p.rows.columns
     p.rows.least[:] = options.count(model, d) if K > 1 else 0.0
     refused = enough_data(p, K, model, options)
-    kernel = model.model(options.free_weights)
+    kernel = options.model(model)
     kinds, counts = (
         options.starts_of(K, p.rows.mass, model.free(K, d)) if drawn else (np.zeros(0, np.int64), np.zeros(D, np.int64))
     )
@@ -274,8 +346,11 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
     if kinds.size:
         places, labels = np.zeros((D, SUBSET), np.int64), np.zeros((D, kinds.size, SUBSET), np.int64)
         key = Key(stream_word(Purpose.MIXTURE_START, (1 << 17) + min(K, 255)), *options.key)
-        run(PARTITIONS, [p.rows, p.ids, K, model.shape, kinds, key, places, labels, NONE], D, options, (), cost=1e6)
-        run(BEGIN, [p.rows, kernel, places, labels, points, NONE], D, options, (), cost=2e5)
+        space = Space.of(p, K)
+        launched(p, PARTITIONS, [p.ids, K, model.shape, kinds, key, places, labels], D, options, space, (5, 6), cost=1e6)
+        begin = model.model(options.free_weights or options.weights is not None)
+        launched(p, BEGIN, [begin, places, labels, points], D, options, space, (3,), cost=2e5)
+        constrained(p, points, options)
         points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
     if given is not None:
         points = joined(points, given, D)
@@ -287,7 +362,7 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
         at[refused != 0] = -1
     else:
         state = climbs(p, owner, kernel, points, options, SHORT[K > 2], 0, enough=ENOUGH)
-        loglik = np.where(state["status"] == Status.OK, state["loglik"], -math.inf).reshape(D, R)
+        loglik = admitted(state, reached(state, -math.inf), owner, options).reshape(D, R)
         on = K > 2 or options.n_init is not None
         ahead, went_on, short = np.zeros((D, R)), 0, False
         wide = np.where(on | (few > FEW), many, 0)  # the best go on, so that Newton's method is left with few
@@ -324,7 +399,7 @@ def _go_on(p, kernel, points, loglik, ahead, many, options):
     state = climbs(p, owner, kernel, ends, options, FURTHER, 0, enough=ENOUGH)
     for a, b in zip(points, ends, strict=True):
         a[rows] = b
-    loglik[owner, which] = now = reached(state, -math.inf)
+    loglik[owner, which] = now = admitted(state, reached(state, -math.inf), owner, options)
     went_on = np.bincount(owner, minlength=p.size)
     best, short = np.full(p.size, -math.inf), np.repeat((went_on > 0)[:, None], loglik.shape[1], axis=1)
     np.maximum.at(best, owner, now)
@@ -339,10 +414,9 @@ def finished(p, K, model, options, points, at) -> Result:
     owner, which = np.nonzero(at >= 0)
     R = points.means.shape[0] // max(D, 1)
     ends = taken(points, owner * R + at[owner, which])
-    left = np.clip(
-        model.free(K, d) ** 2 // (2 * K * d * (d + 4)), LONG, 300
-    )  # what a step of Newton's method costs, in those of EM
-    state = climbs(p, owner, model.model(options.free_weights), ends, options, int(left), int(options.ends), enough=ENOUGH)
+    free = options.free(model, K, d)  # what a step of Newton's method costs, in those of EM
+    left = np.clip(free**2 // (2 * K * d * (d + 4)), LONG, 300) if exact(free) else FURTHER
+    state = climbs(p, owner, options.model(model), ends, options, int(left), int(options.ends), enough=ENOUGH)
     return choose(p, K, d, options, owner, ends, state)
 
 
@@ -350,8 +424,7 @@ def choose(p, K, d, options, owner, ends, state) -> Result:
     """The best admissible certified optimum of each data set, or the best of what there is."""
     D = p.size
     status = state["status"].copy()
-    bounded = state["excess"] <= MAX_CONDITION if options.max_condition is None else state["condition"] <= options.max_condition
-    keeps = bounded if options.ends else np.isfinite(state["loglik"])
+    keeps = bounded(state, options) if options.ends else np.isfinite(state["loglik"])
     if K > 1:  # Newton's method may have left a component with too few observations
         keeps &= np.exp(ends.log_weights.min(axis=1)) * p.rows.mass[owner] > p.rows.least[owner] * (1.0 - 1e-12)
     status[(status == Status.OK) & ~keeps] = Status.INADMISSIBLE
@@ -429,8 +502,10 @@ def insertions(p, wanted, slots, points, model, options, turn=0):
     given = taken(points, np.repeat(np.arange(wanted.size), slots.size))
     found, gains = new_points(owner.size * KEPT, K, d), np.full(owner.size * KEPT, -math.inf)
     key = Key(stream_word(Purpose.MIXTURE_START, (1 << 18) + min(K, 255) + 256 * turn), *options.key)
-    args = [p.rows, p.ids, owner, slot, model.model(options.free_weights), given, key, found, gains, NONE]
-    run(INSERTION, args, owner.size, options, (), cost=2e3 * p.rows.w.size / max(p.size, 1))
+    args = [p.ids, owner, slot, options.model(model), given, key, found, gains]
+    launched(p, INSERTION, args, owner.size, options, Space.of(p, K), (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
+    if options.weights is not None:
+        found.log_weights[:] = np.log(options.weights)
     found.log_weights[~np.isfinite(gains)] = np.nan
     return found, gains.reshape(wanted.size, slots.size * KEPT)
 
@@ -452,9 +527,10 @@ def exchange(p, r, wanted, model: Covariance, options, turn=0):
     found.log_weights[few.ravel() < 0] = np.nan
     each = few.shape[1]
     p.rows.least[:] = options.count(model, d)
-    state = climbs(p, np.repeat(wanted, each), model.model(options.free_weights), found, options, REFINED, 0, enough=ENOUGH)
+    state = climbs(p, np.repeat(wanted, each), options.model(model), found, options, REFINED, 0, enough=ENOUGH)
     goal = np.where(_grade(r) == 3, r.loglik + SAME, -math.inf)[wanted]
-    loglik = reached(state, np.repeat(goal, each)).reshape(wanted.size, each)
+    owner = np.repeat(wanted, each)
+    loglik = admitted(state, reached(state, np.repeat(goal, each)), owner, options).reshape(wanted.size, each)
     at = np.full((p.size, FEW), -1)
     at[wanted] = best_few(loglik, FEW)
     if not (at >= 0).any():
@@ -477,11 +553,12 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
     end at the best optimum of those before.
     """
     r = _searched(p, K, model, options, given, exchanges, drawn)
-    if K < 3 or options.starts != "portfolio" or not drawn or options.n_init is not None:
+    if K < 2 or options.starts != "portfolio" or not drawn or options.n_init is not None:
         return r
-    most = 6 if model.free(K, p.rows.columns) <= 100 else 3
-    times = np.where(p.rows.mass > REPEATED, 1, np.clip(2000 // np.maximum(p.rows.mass, 1.0), 2, most)).astype(np.int64)
-    again, left = np.isfinite(r.loglik), 1 + (p.rows.mass <= TWICE)
+    most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
+    times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
+    times[(size > FEW_ROWS) & (K == 2)] = 1
+    again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)
         if not again.any():
@@ -499,7 +576,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
 def _searched(p, K, model, options, given, exchanges, drawn, only=None):
     """A search, and exchanges of components until these fail."""
     r = search(p, K, model, options, given, drawn, only)
-    if K > 1 and options.starts == "portfolio":
+    if K > 1 and options.starts == "portfolio" and options.means is None:
         small = effort(K, p.rows.mass, model.free(K, p.rows.columns))
         wanted = np.flatnonzero(np.isfinite(r.loglik) & ((K > 2) | (r.hits < r.n_climbed) | (small > 1)))
         left = 1 + (np.where(small > 1, FAILING * small, K > 2) if options.ends else 0 * small)
@@ -508,4 +585,24 @@ def _searched(p, K, model, options, given, exchanges, drawn, only=None):
             if not wanted.size:
                 break
             left[wanted[~exchange(p, r, wanted, model, options, turn)]] -= 1
+    if drawn and options.weights is not None and options.means is None and np.ptp(options.weights) > 0.0:
+        while swapped(p, r, model, options).any():
+            pass
     return r
+
+
+def swapped(p, r, model, options):
+    """Climb from the fits with two of the fixed weights exchanged; `r` is changed where that is better; returns where."""
+    K = options.weights.size
+    pairs = [(i, j) for i, j in itertools.combinations(range(K), 2) if options.weights[i] != options.weights[j]]
+    order = np.repeat(np.arange(K)[None], len(pairs), axis=0)
+    for one, (i, j) in zip(order, pairs, strict=True):
+        one[[i, j]] = j, i
+    every = taken(r.points, np.repeat(np.arange(p.size), len(pairs)))
+    at = np.arange(len(every.means))[:, None], np.tile(order, (p.size, 1))
+    for values in (every.means, every.covariances):
+        values[:] = values[at]
+    each = np.where(np.isfinite(r.loglik)[:, None], np.arange(len(pairs)), -1)
+    again = finished(p, K, model, options, every, each)
+    again.hits[:] = np.minimum(again.hits, 1)
+    return merged(r, again, counted=False)

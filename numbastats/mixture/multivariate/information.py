@@ -5,25 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from numbastats._core.information import carried, inverse
-from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate.kernels.information import INFORMATION
-from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
+from numbastats.mixture.multivariate.launching import Space, launched
 
-__all__ = ["covariance_of", "information_of"]
+__all__ = ["coordinates", "covariance_of", "exact", "information_of"]
+
+EXACT = 400  # free parameters up to which the information is a matrix
 
 
-def _count(K, d, model):
+def coordinates(K, d, model):
+    """How many local coordinates there are, weights that add up to 1 counted as K."""
     own = d * (d + 1) // 2 if model.shape == FULL else d if model.shape == DIAGONAL else 1
-    return (K if model.free_weights else 0) + K * d + (own if model.pooled else K * own)
+    means = K * d if model.free_means else 0
+    return (K if model.free_weights else 0) + means + (own if model.pooled else K * own)
+
+
+def exact(free):
+    """Whether fits of so many free parameters are certified by the matrix of second derivatives."""
+    return free <= EXACT
 
 
 def information_of(p, wanted, points, model, options):
     """Information (M, P, P) of fits to data sets `wanted`, in units of the complete data's (M, P)."""
     M, K = wanted.size, points.means.shape[1]
-    size = _count(K, p.rows.columns, model)
+    size = coordinates(K, p.rows.columns, model)
     matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
-    run(INFORMATION, [p.rows, wanted, model, points, matrix, scale, NONE], M, options, (), cost=1e6)
+    if p.source is None:
+        launched(p, INFORMATION, [wanted, model, points, matrix, scale], M, options, Space.of(p, K, model), (3, 4), cost=1e6)
+    else:
+        p.source.information(p, wanted, model, points, matrix, scale, options)
     return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale
 
 
@@ -36,10 +47,10 @@ def covariance_of(information, scale, weights, covariances, model):
     at = K if model.free_weights else 0
     if model.free_weights:
         slopes[:K, :K] = np.diag(weights) - np.outer(weights, weights)
-    for k in range(K):
+    for k in range(K if model.free_means else 0):
         root = np.linalg.cholesky(covariances[k])
         slopes[K + k * d + np.arange(d)[:, None], at + k * d + np.arange(d)] = root
-    at += K * d
+    at += K * d if model.free_means else 0
     own = (scale.size - at) if model.pooled else (scale.size - at) // K
     for k in range(K):
         root = np.linalg.cholesky(covariances[k])

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
-TRIANGLE = {"full": "VVV", "tied": "EEE", "diag": "VVI", "spherical": "VII"}
+TRIANGLE = {"full": "VVV", "tied": "EEE", "diag": "VVI", "spherical": "VII", "tied-diag": "EEI", "tied-spherical": "EII"}
 
 
 def log_densities(x, means, covariances):
@@ -34,12 +34,12 @@ def responsibilities(x, weights, means, covariances):
 def restricted(scatter, counts, covariance):
     """Covariances (K, d, d) of a model from the scatter matrices (K, d, d) of the components and their counts."""
     K, d = scatter.shape[:2]
-    if covariance == "tied":
-        return np.repeat(scatter.sum(axis=0)[None] / counts.sum(), K, axis=0)
     each = scatter / counts[:, None, None]
-    if covariance == "diag":
+    if covariance.startswith("tied"):
+        each = np.repeat(scatter.sum(axis=0)[None] / counts.sum(), K, axis=0)
+    if covariance.endswith("diag"):
         return each * np.eye(d)
-    if covariance == "spherical":
+    if covariance.endswith("spherical"):
         return np.trace(each, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
     return each
 
@@ -69,6 +69,7 @@ def em(x, weights, means, covariances, covariance="full", w=None, steps=100_000,
 def free_parameters(K, d, covariance):
     """Number of free parameters: weights, means, covariances."""
     of_covariances = {"full": K * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": K * d, "spherical": K}
+    of_covariances |= {"tied-diag": d, "tied-spherical": 1}
     return K - 1 + K * d + of_covariances[covariance]
 
 
@@ -81,6 +82,8 @@ def packed(weights, means, covariances, covariance):
         "tied": lambda: covariances[0][low],
         "diag": lambda: np.concatenate([np.diag(c) for c in covariances]),
         "spherical": lambda: covariances[:, 0, 0],
+        "tied-diag": lambda: np.diag(covariances[0]),
+        "tied-spherical": lambda: covariances[0, 0, :1],
     }
     return np.concatenate([weights[:-1], means.ravel(), free[covariance]()])
 
@@ -96,8 +99,10 @@ def unpacked(theta, K, d, covariance):
             part = rest[:size] if covariance == "tied" else rest[k * size : (k + 1) * size]
             covariances[k][low] = part
             covariances[k] += np.tril(covariances[k], -1).T
+        elif covariance.endswith("diag"):
+            covariances[k] = np.diag(rest if covariance == "tied-diag" else rest[k * d : (k + 1) * d])
         else:
-            covariances[k] = np.diag(rest[k * d : (k + 1) * d]) if covariance == "diag" else rest[k] * np.eye(d)
+            covariances[k] = rest[0 if covariance == "tied-spherical" else k] * np.eye(d)
     return weights, means, covariances
 
 
@@ -177,4 +182,37 @@ def of_labels(x, labels, K, covariance="full", w=None):
     counts = np.array([w[labels == k].sum() for k in range(K)])
     means = np.stack([(w[labels == k, None] * x[labels == k]).sum(axis=0) / counts[k] for k in range(K)])
     scatter = np.stack([((x - means[k]).T * (w * (labels == k))) @ (x - means[k]) for k in range(K)])
+    return counts / counts.sum(), means, restricted(scatter, counts, covariance)
+
+
+def observed_loglik(x, weights, means, covariances, w=None):
+    """Log-likelihood of what is observed of rows with missing values."""
+    total, w = 0.0, np.ones(len(x)) if w is None else w
+    for o in np.unique(~np.isnan(x), axis=0):
+        rows = (~np.isnan(x) == o).all(axis=1)
+        if o.any():
+            total += loglik(x[rows][:, o], weights, means[:, o], covariances[:, o][:, :, o], w[rows])
+    return total
+
+
+def observed_em_step(x, weights, means, covariances, covariance="full"):
+    """A step of EM by patterns: expected sums of the complete data, row by row."""
+    K, d = means.shape
+    counts, first, second = np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d))
+    for row in x:
+        o = ~np.isnan(row)
+        if not o.any():
+            continue
+        r = responsibilities(row[None, o], weights, means[:, o], covariances[:, o][:, :, o])[0]
+        for k in range(K):
+            m, c = means[k], covariances[k]
+            B = c[np.ix_(~o, o)] @ np.linalg.inv(c[np.ix_(o, o)])
+            full, extra = row.copy(), np.zeros((d, d))
+            full[~o] = m[~o] + B @ (row[o] - m[o])
+            extra[np.ix_(~o, ~o)] = c[np.ix_(~o, ~o)] - B @ c[np.ix_(o, ~o)]
+            counts[k] += r[k]
+            first[k] += r[k] * full
+            second[k] += r[k] * (np.outer(full, full) + extra)
+    means = first / counts[:, None]
+    scatter = second - counts[:, None, None] * means[:, :, None] * means[:, None, :]
     return counts / counts.sum(), means, restricted(scatter, counts, covariance)

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.special
 
-from numbastats.mixture.multivariate.kernels import climb, memory, passes, prepare, records, steps, sums
+import numbastats as ns
+from numbastats._core.kernel import build
+from numbastats.mixture.multivariate import information as of_information
+from numbastats.mixture.multivariate.information import coordinates
+from numbastats.mixture.multivariate.kernels import climb, information, memory, passes, prepare, products, records, steps, sums
+from numbastats.mixture.multivariate.kernels.products import gradient, lanczos, new_tools, times
+from numbastats.mixture.multivariate.kernels.records import facts_of
 from tests.mixture.multivariate import naive
 
 SHAPES = {"full": (passes.FULL, 0), "tied": (passes.FULL, 1), "diag": (passes.DIAGONAL, 0), "spherical": (passes.SPHERICAL, 0)}
+SHAPES |= {"tied-diag": (passes.DIAGONAL, 1), "tied-spherical": (passes.SPHERICAL, 1)}
+
+
+@functools.cache
+def products_of():
+    """A loop over products, compiled when it is first asked for."""
+    return build(_products_cpu, "serial")
 
 
 def tiled(x, w=None):
@@ -52,7 +67,8 @@ def climbed(x, covariance, start, w=None, left=10, newton=1):
     """The end of a climb: weights, means, covariances, log-likelihood, state."""
     rows, at, state = tiled(x, w), points(start), began(1, left, newton)
     model = steps.Model(*SHAPES[covariance], 1)
-    climb.CLIMB.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state, memory.NONE)
+    for kernel in (climb.EM_CLIMB, climb.NEWTON_CLIMB)[: 1 + newton]:
+        kernel.serial(rows, np.zeros(1, np.int64), model, records.Settings(newton, 1e-9, 1e-14), at, state, memory.NONE)
     d = x.shape[1]
     constant = 0.5 * d * np.log(2.0 * np.pi) * rows.mass[0]
     return np.exp(at.log_weights[0]), at.means[0, :, :d], at.covariances[0, :, :d, :d], state["loglik"][0] - constant, state[0]
@@ -121,7 +137,7 @@ def test_chunks_add_up_and_scores_are_those_of_the_density():
     shift = np.stack([np.full(4, 0.25), np.full(4, 2.0)])
     moved = points((start[0], (start[1] - 0.25) * 2.0, start[2] * 4.0))
     density, resp, labels = np.zeros(20_000), np.zeros((20_000, 3)), np.zeros(20_000, np.int64)
-    sums.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, density, resp, labels, memory.NONE)
+    sums.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, 1, density, resp, labels, memory.NONE)
     want = scipy.special.logsumexp(naive.log_densities(x, *start[1:]) + np.log(start[0]), axis=1)
     np.testing.assert_allclose(density, want, rtol=1e-10)
     np.testing.assert_allclose(resp, r, atol=1e-12)
@@ -150,3 +166,57 @@ def test_a_climb_that_is_certified_by_few_doubtful_rows_has_the_information_of_a
     w, m, c, *_, state = climbed(x, "full", start)
     values = np.linalg.eigvalsh(naive.louis_information(x, w, m, c))
     assert state["status"] == 0 and values.min() > 0 and 0.9 < state["min_eig"] <= 1.0
+
+
+def _products_cpu(rows, point, model, vectors, out, scale, bound):
+    """out[i] = information times vectors[i]; roots of the complete data's information, a bound of the least eigenvalue."""
+    K, filled = point.means.shape
+    features = products.new_places(K, model, rows.columns)
+    case = products.Case(rows.x, rows.w, model, facts_of(rows, 0), rows.pivots[0], features)
+    tools = new_tools(memory.new_memory(1, K, filled, 0, 0, 0), scale.size, K, filled)
+    gradient(case, tools, point)
+    scale[:] = tools.newton.scale[0]
+    for i in range(len(out)):
+        times(case, tools, point, vectors[i], out[i])
+    bound[0] = lanczos(case, tools, point)
+
+
+@pytest.mark.parametrize("constraint", [(1, 1), (0, 1), (1, 0)])
+@pytest.mark.parametrize("covariance", SHAPES)
+def test_products_are_those_of_the_information(covariance, constraint):
+    """Of the matrix with any vector, also far from a maximum; the least eigenvalue is bounded from below."""
+    x, w = naive.blobs(2, 400, 3, 3, apart=1.0), np.random.default_rng(1).integers(1, 4, 400).astype(float)
+    start = naive.em_step(x, *naive.of_labels(x, np.arange(400) % 3, 3, covariance), covariance, w)
+    rows, at, model = tiled(x, w), points(start), steps.Model(*SHAPES[covariance], *constraint)
+    p = coordinates(3, 3, model)
+    matrix, scale = np.zeros((1, p, p)), np.zeros((1, p))
+    information.INFORMATION.serial(rows, np.zeros(1, np.int64), model, at, matrix, scale, memory.NONE)
+    matrix = np.tril(matrix[0]) + np.tril(matrix[0], -1).T
+    vectors = np.stack([np.random.default_rng(2).normal(size=p), np.eye(p)[p - 1]])
+    out, own, bound = np.empty((2, p)), np.empty(p), np.empty(1)
+    products_of()(rows, passes.Point(*(v[0] for v in at)), model, vectors, out, own, bound)
+    np.testing.assert_allclose(own, scale[0], rtol=1e-12)
+    np.testing.assert_allclose(out, vectors @ matrix, rtol=1e-9, atol=1e-10)
+    least = np.linalg.eigvalsh(matrix)[0]
+    assert bound[0] <= max(least, 0.0) + 1e-9 and bound[0] >= 0.8 * least
+
+
+def test_many_parameters_are_climbed_by_products_to_the_same_maximum(monkeypatch):
+    x = naive.blobs(3, 500, 4, 3, apart=1.0)
+    one = ns.mixture.fit(x, 3, covariance="full", rng=0)
+    assert one.certificate == "exact"
+    monkeypatch.setattr(of_information, "EXACT", 0)
+    other = ns.mixture.fit(x, 3, covariance="full", rng=0)
+    assert other.certificate == "lanczos" and other.status == 0 and other.decrement < 1e-9
+    assert other.loglik == pytest.approx(one.loglik, abs=1e-8)
+    np.testing.assert_allclose(other.means, one.means, atol=1e-5)
+    assert 0.8 * one.min_eig < other.min_eig <= one.min_eig * (1.0 + 1e-9)
+
+
+def test_wide_data_are_certified_by_products():
+    x = naive.blobs(3, 1500, 16, 3, apart=1.0)
+    found = ns.mixture.fit(x, 3, covariance="full", rng=0)
+    assert found.n_free == 458 and found.certificate == "lanczos" and found.status == 0
+    assert found.loglik == pytest.approx(naive.loglik(x, found.weights, found.means, found.covariances), abs=1e-7)
+    score = naive.em_step(x, found.weights, found.means, found.covariances)  # a step of EM changes nothing
+    np.testing.assert_allclose(score[1], found.means, atol=1e-6)

@@ -16,9 +16,8 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import array_function, bind
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, solve
 
-__all__ = ["THREADS", "each", "every", "factorised", "first_least", "in_blocks", "meet", "solved", "total"]
+__all__ = ["each", "every", "factorised", "first_least", "in_blocks", "meet", "solved", "total"]
 
-THREADS = 256  # of a block at most
 _shared = array_function(fastmath=(), host=False)
 
 each, factorised, solved = range, cholesky, solve
@@ -30,9 +29,9 @@ def meet():
 
 
 @_shared
-def total(share):
-    """The sum of the threads' shares, the same for all."""
-    return share
+def total(value, share):
+    """The sum of the threads' values, the same for all; `share` (2, threads) is of the block."""
+    return value
 
 
 @_shared
@@ -42,7 +41,7 @@ def every(good):
 
 
 @_shared
-def first_least(value, at):
+def first_least(value, at, share):
     """The place of the least of the threads' values, of equal ones the first; -1 where no thread has one."""
     return at
 
@@ -62,19 +61,18 @@ def block_meet():
 
 
 @_shared
-def block_total(share):
+def block_total(value, share):
     """As `total`: the second half of the threads is added to the first, and so on."""
-    shares = cuda.shared.array(THREADS, np.float64)
     lane, size = cuda.threadIdx.x, cuda.blockDim.x
-    shares[lane] = share
+    share[0, lane] = value
     while size > 1:
         half = (size + 1) // 2
         cuda.syncthreads()
         if lane < size - half:
-            shares[lane] += shares[lane + half]
+            share[0, lane] += share[0, lane + half]
         size = half
     cuda.syncthreads()
-    found = shares[0]
+    found = share[0, 0]
     cuda.syncthreads()
     return found
 
@@ -86,25 +84,22 @@ def block_every(good):
 
 
 @_shared
-def block_first_least(value, at):
+def block_first_least(value, at, share):
     """As `first_least`."""
-    values, places = cuda.shared.array(THREADS, np.float64), cuda.shared.array(THREADS, np.int64)
     lane, size = cuda.threadIdx.x, cuda.blockDim.x
-    values[lane], places[lane] = value, at
+    share[0, lane], share[1, lane] = value, at
     while size > 1:
         half = (size + 1) // 2
         cuda.syncthreads()
         if lane < size - half:
-            other = lane + half
-            there, here = places[other] >= 0, places[lane] >= 0
-            less = values[other] < values[lane] or (values[other] == values[lane] and places[other] < places[lane])
-            if there and (less or not here):
-                values[lane], places[lane] = values[other], places[other]
+            least, place, other, there = share[0, lane], share[1, lane], share[0, lane + half], share[1, lane + half]
+            if there >= 0.0 and (place < 0.0 or other < least or (other == least and there < place)):
+                share[0, lane], share[1, lane] = other, there
         size = half
     cuda.syncthreads()
-    found = places[0]
+    found = share[1, 0]
     cuda.syncthreads()
-    return found
+    return np.int64(found)
 
 
 @_shared

@@ -13,7 +13,7 @@ import numba
 
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.endings import COLLAPSED, NO_CONVERGENCE, NOT_CERTIFIED, OK
-from numbastats._core.kernel import Kernel, array_function
+from numbastats._core.kernel import HostLoop, Kernel, array_function
 from numbastats.mixture.multivariate.kernels.blocks import factorised, in_blocks, solved
 from numbastats.mixture.multivariate.kernels.memory import (
     features_of,
@@ -26,6 +26,7 @@ from numbastats.mixture.multivariate.kernels.memory import (
 )
 from numbastats.mixture.multivariate.kernels.newton import counts, information_sums, keep, least_eigenvalue, moved, places
 from numbastats.mixture.multivariate.kernels.passes import FAST, em_sums, point_of, rows_of
+from numbastats.mixture.multivariate.kernels.products import Case, climb_by_products, new_places, new_tools
 from numbastats.mixture.multivariate.kernels.records import (
     DONE,
     EM,
@@ -46,7 +47,7 @@ from numbastats.mixture.multivariate.kernels.steps import condition, copy_point,
 
 _function = array_function(fastmath=("contract",), host=False)
 _item = array_function(fastmath=("contract",), host=False, allocates=True)
-_climb = None  # bound to the loop on a GPU
+_climb = None  # bound to the loops
 
 
 @_function
@@ -153,37 +154,77 @@ def copy_state(source, target):
 
 
 @_item
-def climb_one(item, rows, owner, model, settings, points, now, memory, team):
-    """The climb of one problem, whose state `now` every thread has."""
-    set_, K = owner[item], points.means.shape[1]
-    x, w = rows_of(rows, set_)
-    facts, pivots, here = facts_of(rows, set_), rows.pivots[set_], point_of(points, item)
-    lanes, sums, features = lanes_of(memory, team), sums_of(memory, team), features_of(memory, team)
-    p = counts(K, model, rows.columns)[2] if settings.newton > 0 else 0
-    newton, work = newton_of(memory, team, p), memory.work[team]
-    trial, best = spare_point(memory, team, 0), spare_point(memory, team, 1)
+def em_one(item, rows, owner, model, settings, points, now, memory, team):
+    """Steps of EM of one problem, whose state `now` every thread has."""
+    x, w = rows_of(rows, owner[item])
+    facts, pivots, here = facts_of(rows, owner[item]), rows.pivots[owner[item]], point_of(points, item)
+    lanes, sums, work, trial = lanes_of(memory, team), sums_of(memory, team), memory.work[team], spare_point(memory, team, 0)
     copy_point(here, trial)
-    if settings.newton > 0:
-        places(K, model, rows.columns, features.place)
-    if now.phase != DONE and not factor(trial, model, facts, pivots, work):
+    if now.phase == EM and not factor(trial, model, facts, pivots, work):
         now.status, now.phase = COLLAPSED, DONE
-    while now.phase != DONE:
-        if now.phase == EM:
-            loglik = em_sums(x, w, 0, w.size, trial, model.shape, lanes, sums)
-            advance_em(now, loglik, sums, trial, model, facts, pivots, work)
-        else:
-            loglik = information_sums(x, w, trial, model, facts, lanes, features, newton, sums, work)
-            advance_newton(now, loglik, trial, best, model, facts, pivots, features, newton, work, settings)
-    copy_point(best if settings.newton > 0 and now.loglik > -math.inf else trial, here)
+    last = now.passes + settings.most
+    while now.phase == EM and now.passes < last:
+        loglik = em_sums(x, w, 0, w.size, trial, model.shape, lanes, sums)
+        advance_em(now, loglik, sums, trial, model, facts, pivots, work)
+    if now.phase == DONE and now.status == OK and now.newton == 0:
+        now.condition, now.excess = condition(trial, facts, work)
+    copy_point(trial, here)
 
 
-def climb_cpu(rows, owner, model, settings, points, state, memory):
-    """Climb from points (M, ...), which are written, on data sets `owner` (M,)."""
-    K, filled = points.means.shape[1], points.means.shape[2]
-    _own, q, p = counts(K, model, rows.columns)
-    memory = new_memory(1, K, filled, q, p, 0) if settings.newton > 0 else new_memory(1, K, filled, 0, 0, 0)
+@_item
+def newton_one(item, rows, owner, model, settings, points, now, memory, team):
+    """Newton's method for one problem, where EM has come to it."""
+    x, w = rows_of(rows, owner[item])
+    facts, pivots, here = facts_of(rows, owner[item]), rows.pivots[owner[item]], point_of(points, item)
+    lanes, sums, features = lanes_of(memory, team), sums_of(memory, team), features_of(memory, team)
+    K = points.means.shape[1]
+    newton, work = newton_of(memory, team, counts(K, model, rows.columns)[2]), memory.work[team]
+    trial, best = spare_point(memory, team, 0), spare_point(memory, team, 1)
+    if now.phase == NEWTON:
+        copy_point(here, trial)
+        places(K, model, rows.columns, features.place)
+    last = now.passes + settings.most
+    while now.phase == NEWTON:
+        loglik = information_sums(x, w, trial, model, facts, lanes, features, newton, sums, work)
+        advance_newton(now, loglik, trial, best, model, facts, pivots, features, newton, work, settings)
+        waits = now.phase == NEWTON and now.passes >= last
+        if (waits or now.phase == DONE) and now.loglik > -math.inf:
+            copy_point(best, here)
+        if waits:  # the derivatives are made again
+            now.loglik = -math.inf
+            break
+
+
+def products_cpu(rows, owner, model, settings, points, state):
+    """Newton's method by products, where EM has come to it; on the host on every device."""
+    K, d = points.means.shape[1], points.means.shape[2]
+    memory = new_memory(1, K, d, 0, 0, 0)
+    trial, best, features = spare_point(memory, 0, 0), spare_point(memory, 0, 1), new_places(K, model, rows.columns)
+    tools = new_tools(memory, counts(K, model, rows.columns)[2], K, d)
     for item in range(owner.size):
-        climb_one(item, rows, owner, model, settings, points, state[item], memory, 0)
+        if state[item].phase == NEWTON:
+            s, here = owner[item], point_of(points, item)
+            x, w = rows_of(rows, s)
+            copy_point(here, trial)
+            case = Case(x, w, model, facts_of(rows, s), rows.pivots[s], features)
+            climb_by_products(case, tools, trial, best, settings, state[item])
+            if state[item].loglik > -math.inf:
+                copy_point(best, here)
+
+
+def em_cpu(rows, owner, model, settings, points, state, memory):
+    """EM from points (M, ...), which are written, on data sets `owner` (M,)."""
+    memory = new_memory(1, points.means.shape[1], points.means.shape[2], 0, 0, 0)
+    for item in range(owner.size):
+        _climb(item, rows, owner, model, settings, points, state[item], memory, 0)
+
+
+def newton_cpu(rows, owner, model, settings, points, state, memory):
+    """Newton's method where that has come to it."""
+    _own, q, p = counts(points.means.shape[1], model, rows.columns)
+    memory = new_memory(1, points.means.shape[1], points.means.shape[2], q, p, 0)
+    for item in range(owner.size):
+        _climb(item, rows, owner, model, settings, points, state[item], memory, 0)
 
 
 def climb_cuda(rows, owner, model, settings, points, state, memory):
@@ -193,28 +234,39 @@ def climb_cuda(rows, owner, model, settings, points, state, memory):
         for item in range(team, owner.size, teams):
             copy_state(state[item], now[0])
             _climb(item, rows, owner, model, settings, points, now[0], memory, team)
+            cuda.syncthreads()
             if cuda.threadIdx.x == 0:
                 copy_state(now[0], state[item])
-            cuda.syncthreads()
 
 
 def split_climb(args, parts):
     """The arguments for about `parts` shares of the problems."""
-    rows, owner, model, settings, points, state, memory = args
+    rows, owner, model, settings, points, state, *memory = args
     return [
-        (rows, owner[a:b], model, settings, type(points)(*(v[a:b] for v in points)), state[a:b], memory)
+        (rows, owner[a:b], model, settings, type(points)(*(v[a:b] for v in points)), state[a:b], *memory)
         for a, b in ranges(owner.size, parts)
     ]
 
 
 _i = numba.types.int64
-CLIMB = Kernel(
-    "mixture.multivariate.climb",
-    climb_cpu,
-    climb_cuda,
-    lambda T: [(batch_type(T), _i[::1], model_type, settings_type, point_type, STATE_TYPE[::1], memory_type)],
-    dtypes=("float64",),
-    fastmath=FAST,
-    split=split_climb,
-    cuda_only={"_climb": in_blocks(climb_one)},
-)
+
+
+_given = batch_type(numba.types.float64), _i[::1], model_type, settings_type, point_type, STATE_TYPE[::1]
+PRODUCTS_CLIMB = HostLoop("mixture.multivariate.products", products_cpu, [_given], fastmath=FAST, split=split_climb)
+
+
+def _climbing(name, cpu, function):
+    return Kernel(
+        f"mixture.multivariate.{name}",
+        cpu,
+        climb_cuda,
+        lambda T: [(*_given, memory_type)],
+        dtypes=("float64",),
+        fastmath=FAST,
+        split=split_climb,
+        cpu_only={"_climb": function},
+        cuda_only={"_climb": in_blocks(function)},
+    )
+
+
+EM_CLIMB, NEWTON_CLIMB = _climbing("em", em_cpu, em_one), _climbing("newton", newton_cpu, newton_one)

@@ -48,26 +48,26 @@ _insertion = None  # bound to the loop on a GPU
 
 
 @_passing
-def _within(distance, w, n, limit):
+def _within(distance, w, n, limit, share):
     """The weight of the rows within a distance."""
     s = 0.0
     for j in each(n):
         s += w[j] if distance[j] <= limit else 0.0
-    return total(s)
+    return total(s, share)
 
 
 @_passing
-def _radius(distance, w, n, wanted):
+def _radius(distance, w, n, wanted, share):
     """About the squared distance within which there is so much weight."""
     farthest, low, high = -1, 0.0, 0.0
     for j in each(n):
         if w[j] > 0.0 and distance[j] > high:
             farthest, high = j, distance[j]
-    farthest = first_least(-high, farthest)
+    farthest = first_least(-high, farthest, share)
     high = distance[farthest] if farthest >= 0 else 0.0
     for _ in range(24):
         middle = 0.5 * (low + high)
-        if _within(distance, w, n, middle) >= wanted:
+        if _within(distance, w, n, middle, share) >= wanted:
             high = middle
         else:
             low = middle
@@ -87,7 +87,7 @@ def _all_distances(x, n, at, U, shape, lanes, out):
 
 
 @_passing
-def _gain(logf, quad, w, n, height, share):
+def _gain(logf, quad, w, n, height, share, lanes):
     """The gain of the log-likelihood by a component with a share of the weight."""
     gain, rest, log_share = 0.0, 1.0 - share, math.log(share)
     for j in each(n):
@@ -95,7 +95,7 @@ def _gain(logf, quad, w, n, height, share):
         u = log_share + height - 0.5 * quad[j] - logf[j]
         u = u if u < 600.0 else 600.0
         gain += w[j] * log(rest + exp(u))
-    return total(gain)
+    return total(gain, lanes.share)
 
 
 @_passing
@@ -117,7 +117,7 @@ def _neighbours(x, w, n, columns, at, mean, limit, distance, lanes, first, cov):
         if not every(none):
             centred(c, part, mean, lanes.y)
             moments(c, r, lanes.y, FULL, lanes.four, first, cov)
-    mass = total(mass)
+    mass = total(mass, lanes.share)
     for i in each(columns):
         for j in range(i + 1):
             cov[i, j] = cov[i, j] / mass - first[i] * first[j] / mass / mass
@@ -181,7 +181,7 @@ def _log_densities(x, w, rest, shape, lanes, logf):
         for j in each(c):
             logf[q + j] = lanes.top[j] - log(lanes.sum[j])
             base += w[q + j] * logf[q + j]
-    return total(base)
+    return total(base, lanes.share)
 
 
 @_item
@@ -201,13 +201,14 @@ def insertion_one(item, rows, ids, owner, slot, model, given, key, points, gains
     for q in each(KEPT):
         gains[item * KEPT + q] = -math.inf
     scatter(x, w, d, columns, mean, whole)
-    definite = True
     for _one in each(1):
-        definite = cholesky(whole, columns, 0.0, L) == columns
-        if definite:
-            inverse_lower(L, columns, U)
-    if not every(definite):
-        return
+        if cholesky(whole, columns, 0.0, L) < columns:  # of spherical and diagonal covariances: distances of single columns
+            for i in range(columns):
+                for j in range(i):
+                    L[i, j] = 0.0
+                L[i, i] = math.sqrt(whole[i, i]) if whole[i, i] > 0.0 else math.inf
+        inverse_lower(L, columns, U)
+    meet()
     _without(given, item, out, rest)
     base, other = _log_densities(x, w, rest, model.shape, lanes, logf), 1 if out == 0 else 0
     for draw in range(CANDIDATES):
@@ -222,7 +223,7 @@ def insertion_one(item, rows, ids, owner, slot, model, given, key, points, gains
         for size in range(SIZES):
             wanted = max(mass / (2.0 * K), columns + 2.0)
             wanted = wanted * ((columns + 2.0) / wanted) ** (size / (SIZES - 1.0))
-            limit = _radius(distance, w, n, wanted)
+            limit = _radius(distance, w, n, wanted, lanes.share)
             weight = _neighbours(x, w, n, columns, at, at, limit, distance, lanes, first, cov)
             if not (weight < mass):
                 continue
@@ -232,7 +233,7 @@ def insertion_one(item, rows, ids, owner, slot, model, given, key, points, gains
             height = _height(cov, model, columns, own, L)
             _all_distances(x, n, first, own, model.shape, lanes, quad)
             share = weight / mass
-            gain = base + _gain(logf, quad, w, n, height, share)
+            gain = base + _gain(logf, quad, w, n, height, share, lanes)
             _noted(item * KEPT, gain, share, first, cov, rest, out, model, points, gains)
 
 

@@ -40,6 +40,7 @@ class Memory(NamedTuple):
     heights: object
     work: object  # (teams, K, WORK, d, d)
     rows: object  # (teams, 3, rows)
+    share: object  # (teams, 2, LANES)
 
 
 @_making
@@ -65,6 +66,7 @@ def new_memory(teams, K, d, q, p, rows):
         np.zeros((2 * teams, K)),
         np.zeros((teams, K, WORK, d, d)),
         np.zeros((teams, 3, rows)),
+        np.zeros((teams, 2, LANES)),
     )
 
 
@@ -72,8 +74,8 @@ def new_memory(teams, K, d, q, p, rows):
 def lanes_of(memory, t):
     """Buffers for a tile."""
     K, d = memory.first.shape[1:]
-    tile = memory.tile[t]
-    return Lanes(tile[:d], tile[d : d + 4], tile[d + 4 : d + 4 + K], tile[d + 4 + K], tile[d + 5 + K], memory.at[t, 0])
+    tile, at, share, logs = memory.tile[t], memory.at[t, 0], memory.share[t], d + 4
+    return Lanes(tile[:d], tile[d:logs], tile[logs : logs + K], tile[logs + K], tile[logs + K + 1], at, share)
 
 
 @_making
@@ -120,9 +122,9 @@ def spare_point(memory, t, which):
 
 _f, _i = numba.types.float64, numba.types.int64
 _f2, _f3, _f4 = _f[:, ::1], _f[:, :, ::1], _f[:, :, :, ::1]
+_point = _f2, _f3, _f4, _f4, _f2
 memory_type = numba.types.NamedTuple(
-    [_f3, _i[:, :, ::1], _f2, _f2, _f3, _f4, _i[:, :, ::1], _f3, _f3, _f4] + [_f2, _f3, _f4, _f4, _f2, _f[:, :, :, :, ::1], _f3],
-    Memory,
+    [_f3, _i[:, :, ::1], _f2, _f2, _f3, _f4, _i[:, :, ::1], _f3, _f3, _f4, *_point, _f[:, :, :, :, ::1], _f3, _f3], Memory
 )
 NONE: Memory = new_memory.py_func(0, 0, 0, 0, 0, 0)
 """What the host's twins get, which make their own."""

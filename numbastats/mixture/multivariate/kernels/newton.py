@@ -73,23 +73,24 @@ class Newton(NamedTuple):
 def counts(K, model, d):
     """Coordinates of a covariance, features of a component in fours, and parameters, weights that add up to 1 counted as K."""
     own = d * (d + 1) // 2 if model.shape == FULL else d if model.shape == DIAGONAL else 1
-    p = (K if model.free_weights > 0 else 0) + K * d + (own if model.pooled > 0 else K * own)
+    means = K * d if model.free_means > 0 else 0
+    p = (K if model.free_weights > 0 else 0) + means + (own if model.pooled > 0 else K * own)
     return own, (1 + d + own + 3) // 4 * 4, p
 
 
 @_function
 def places(K, model, d, place):
     """Write which parameter each feature of a component belongs to, -1 for those that fill up."""
-    own, free = counts(K, model, d)[0], model.free_weights > 0
+    own, free, means = counts(K, model, d)[0], model.free_weights > 0, d if model.free_means > 0 else 0
     first = K if free else 0
     for k in each(K):
         place[k, :] = -1
         if free:
             place[k, 0] = k
-        for i in range(d):
+        for i in range(means):
             place[k, 1 + i] = first + k * d + i
         for i in range(own):
-            place[k, 1 + d + i] = first + K * d + (0 if model.pooled > 0 else k * own) + i
+            place[k, 1 + d + i] = first + K * means + (0 if model.pooled > 0 else k * own) + i
     meet()
 
 
@@ -236,9 +237,14 @@ def information_sums(x, w, point, model, facts, lanes, features, newton, sums, w
     for a in each(p):  # places rise with features, so that all is in the lower triangle
         for b in range(a + 1):
             matrix[a, b] += f.cross[a, b]
-    _slopes(point, model, facts, sums, features, slope, work)
-    _in_units(point, model, facts, sums, features, newton, p)
-    return total(loglik)
+    slopes(point, model, facts, sums, features, slope, work)
+    in_units(point, model, facts, sums, features, newton)
+    for a in each(p):
+        for b in range(a + 1):
+            matrix[a, b] = matrix[a, b] / scale[a] / scale[b]
+        matrix[a, a] += 1.0
+    meet()
+    return total(loglik, lanes.share)
 
 
 @_function
@@ -263,14 +269,14 @@ def _slope_of(f, k, shape, d, second, U, own, n):
 
 
 @_function
-def _slopes(point, model, facts, sums, features, slope, work):
+def slopes(point, model, facts, sums, features, slope, work):
     """The gradient before the complete data's share of it, from the moments of all rows."""
     K, d, place, shape = point.means.shape[0], facts.columns, features.place, model.shape
     for k in each(K):
         U = point.factors[k]
         if model.free_weights > 0:
             slope[place[k, 0]] = sums.total[k]
-        for i in range(d):
+        for i in range(d if model.free_means > 0 else 0):
             s = 0.0
             for m in range(i + 1 if shape == FULL else 0):
                 s += U[i, m] * sums.first[k, m]
@@ -297,16 +303,16 @@ def _unit_of(f, shape, d):
 
 
 @_function
-def _in_units(point, model, facts, sums, features, newton, p):
-    """Gradient and information in units of the complete data's."""
+def in_units(point, model, facts, sums, features, newton):
+    """The gradient in units of the complete data's information, and these."""
     K, d, shape = point.means.shape[0], facts.columns, model.shape
-    slope, matrix, scale, place = newton.slope[0], newton.matrix[0], newton.scale[0], features.place
+    slope, scale, place = newton.slope[0], newton.scale[0], features.place
     for k in each(K):
         if model.free_weights > 0:
             expected = facts.mass * math.exp(point.log_weights[k])
             slope[place[k, 0]] -= expected
             scale[place[k, 0]] = expected
-        for i in range(d):
+        for i in range(d if model.free_means > 0 else 0):
             scale[place[k, 1 + i]] = sums.total[k]
     own = counts(K, model, d)[0]
     for q in each(own if model.pooled > 0 else K * own):
@@ -315,14 +321,9 @@ def _in_units(point, model, facts, sums, features, newton, p):
             s += _unit_of(f, shape, d) * sums.total[m]
         scale[place[k, 1 + d + f]] = s
     meet()
-    for a in each(p):
+    for a in each(newton.step.size):
         scale[a] = math.sqrt(scale[a])
         slope[a] = slope[a] / scale[a]
-    meet()
-    for a in each(p):
-        for b in range(a + 1):
-            matrix[a, b] = matrix[a, b] / scale[a] / scale[b]
-        matrix[a, a] += 1.0
     meet()
 
 
@@ -348,7 +349,7 @@ def moved(source, step, scale, model, facts, features, pivots, work, target):
             size = abs(step[place[k, 0]] / scale[place[k, 0]])
             share = min(share, 3.0 * LONGEST / size) if size > 3.0 * LONGEST else share
         size = 0.0
-        for i in range(d):  # as long in all directions
+        for i in range(d if model.free_means > 0 else 0):  # as long in all directions
             size += (step[place[k, 1 + i]] / scale[place[k, 1 + i]]) ** 2
         size = math.sqrt(size)
         share = min(share, 3.0 * LONGEST / size) if size > 3.0 * LONGEST else share
@@ -387,7 +388,7 @@ def _move_component(k, source, step, scale, model, d, place, share, work, target
     at = 1 + d
     for i in range(d):
         s = 0.0
-        for j in range(i + 1):
+        for j in range(i + 1 if model.free_means > 0 else 0):
             s += L[i, j] * step[place[1 + j]] / scale[place[1 + j]]
         target.means[k, i] += share * s
         for j in range(i):
@@ -450,16 +451,17 @@ def least_eigenvalue(L, n, v, w):
     for _ in range(60):
         meet()
         squares = 0.0
-        for i in each(n):
+        for i in range(n):
             squares += v[i] * v[i]
-        norm = math.sqrt(total(squares))
+        meet()
         for i in each(n):
-            v[i] /= norm
+            v[i] /= math.sqrt(squares)
         solved(L, n, v, w)
         product = 0.0
-        for i in each(n):
+        for i in range(n):
             product += v[i] * w[i]
-        new = 1.0 / total(product)
+        new = 1.0 / product
+        meet()
         for i in each(n):
             v[i] = w[i]
         if abs(new - value) <= 1e-9 * new:

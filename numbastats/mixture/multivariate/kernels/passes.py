@@ -54,6 +54,7 @@ class Lanes(NamedTuple):
     top: object  # (LANES,)
     sum: object  # (LANES,)
     at: object  # (LANES,): the lanes that count
+    share: object  # (2, LANES): of the threads of a block
 
 
 @_making
@@ -351,7 +352,7 @@ def em_sums(x, w, lo, hi, point, shape, lanes, sums):
         log_terms(c, part, point, shape, lanes)
         loglik += responsible(c, weights, lanes)
         add_moments(c, part, weights, point, shape, lanes, sums)
-    return total(loglik)
+    return total(loglik, lanes.share)
 
 
 # --- by a block: a thread has a row of a tile, then some of the sums ---------------------------------------------------------
@@ -368,6 +369,19 @@ def _pair(q):
 def _shares(entries, c):
     """By how many threads each of the sums is made, of rows that are so far apart."""
     return max(1, min(cuda.blockDim.x // entries, c))
+
+
+@_passing
+def block_distances(c, y, U, shape, four, out):
+    """As `distances`, a row after another."""
+    for j in range(cuda.threadIdx.x, c, cuda.blockDim.x):
+        square = 0.0
+        for i in range(y.shape[0]):
+            s = U[i, i] * y[i, j]
+            for m in range(i if shape == FULL else 0):
+                s += U[i, m] * y[m, j]
+            square += s * s
+        out[j] = square
 
 
 @_passing
@@ -461,4 +475,4 @@ def block_add_moments(c, x, w, point, shape, lanes, sums):
         cuda.syncthreads()
 
 
-BLOCK |= {"moments": block_moments, "add_moments": block_add_moments}
+BLOCK |= {"distances": block_distances, "moments": block_moments, "add_moments": block_add_moments}

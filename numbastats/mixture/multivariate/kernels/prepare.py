@@ -131,8 +131,11 @@ def prepare_cpu(x, off, places, mass, out, centre, info):
                 mean[i] += own[j] * (v / total)
         for i in range(columns):
             spread = max(spread, high[i] - low[i])
-            if not high[i] > low[i] and now.column < 0:
-                now.column, now.status = i, CONSTANT
+            if not high[i] > low[i]:
+                mean[i] = low[i]  # without the rounding of a mean
+                now.column = i if now.column < 0 else now.column
+        if not spread > 0.0:
+            now.status = CONSTANT
         if spread > 0.0 and spread < 1.0 / LARGEST:
             now.status = NOT_FINITE
             continue

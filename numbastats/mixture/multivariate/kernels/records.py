@@ -13,6 +13,7 @@ from numbastats.mixture.multivariate.kernels.passes import Point
 from numbastats.mixture.multivariate.kernels.steps import Facts, Model
 
 __all__ = [
+    "BY_PRODUCTS",
     "DONE",
     "EM",
     "FLAT",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 DONE, EM, NEWTON = range(3)  # phases of a climb
+BY_PRODUCTS = 2  # of Settings.newton: without the matrix of second derivatives
 FLAT = 1e-8  # the least eigenvalue of the information, in units of the complete data's, that counts as positive
 MOST_STEPS, MOST_TRIES = 100, 12  # of Newton's method
 
@@ -67,9 +69,10 @@ class Batch(NamedTuple):
 class Settings(NamedTuple):
     """What is fixed during a climb."""
 
-    newton: int
+    newton: int  # 0: steps of EM alone; 1: Newton's method; BY_PRODUCTS
     tol: float
     noise: float
+    most: int = 1 << 40  # passes of a call: a climb that is not at its end then waits where it is for the next call
 
 
 @_function
@@ -87,5 +90,5 @@ def batch_type(T):
 
 
 point_type = numba.types.NamedTuple([_f[:, ::1], _f[:, :, ::1], _f[:, :, :, ::1], _f[:, :, :, ::1], _f[:, ::1]], Point)
-model_type = numba.types.NamedTuple([_i, _i, _i], Model)
-settings_type = numba.types.NamedTuple([_i, _f, _f], Settings)
+model_type = numba.types.NamedTuple([_i, _i, _i, _i], Model)
+settings_type = numba.types.NamedTuple([_i, _f, _f, _i], Settings)

@@ -18,7 +18,7 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.kernels.starts import Key
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, inverse_lower, rotated
-from numbastats.mixture.multivariate.kernels.blocks import each, every, first_least, in_blocks, meet, total
+from numbastats.mixture.multivariate.kernels.blocks import each, every, first_least, in_blocks, meet
 from numbastats.mixture.multivariate.kernels.memory import memory_type, new_memory
 from numbastats.mixture.multivariate.kernels.passes import FAST, FULL, LANES, SPHERICAL, point_of, rows_of
 from numbastats.mixture.multivariate.kernels.records import batch_type, model_type, point_type, ranges
@@ -51,10 +51,9 @@ def _uniform(item, start, draw, key):
 @_function
 def chosen(rows, w, at):
     """Places of at most `SUBSET` rows with weight, evenly spaced; returns how many."""
-    share = 0.0
-    for j in each(rows):
-        share += 1.0 if w[j] > 0.0 else 0.0
-    count = int(total(share))
+    count = 0
+    for j in range(rows):
+        count += 1 if w[j] > 0.0 else 0
     most = min(count, at.size)
     for _one in each(1):
         seen, taken = 0, 0
@@ -73,9 +72,8 @@ def scatter(x, w, d, columns, mean, cov):
     """Weighted mean and covariance of all rows."""
     n, mass = w.size, 0.0
     meet()
-    for j in each(n):
+    for j in range(n):
         mass += w[j]
-    mass = total(mass)
     for i in each(columns):
         s = 0.0
         for j in range(n):
@@ -109,25 +107,26 @@ def _distances(P, count, q, weight, mass, out):
 
 
 @_function
-def _nearest(out, count, but, before):
+def _nearest(out, count, but, before, share):
     """The least of the distances, that of `before` where it is as small."""
     best, least = -1, math.inf
     for j in each(count):
         if j != but and out[j] < least:
             best, least = j, out[j]
-    best = first_least(least, best)
+    best = first_least(least, best, share)
     if before >= 0 and (best < 0 or not out[best] < out[before]):
         return before
     return best if best >= 0 else (1 if but == 0 else 0)
 
 
 @_function
-def ward(P, mass, m, K, q, out, chain, first, second, height, name, label):
+def ward(P, mass, m, K, q, out, ints, height, label, share):
     """Ward's hierarchy by chains of nearest neighbours, cut into at most K parts; P (d, m) and `mass` are destroyed.
 
     F. Murtagh, The Computer Journal 26 (1983).
     """
     d, count, length, merges = P.shape[0], m, 0, 0
+    chain, first, second, name = ints[0], ints[1], ints[2], ints[3]
     meet()
     for j in each(m):
         name[j] = j
@@ -141,7 +140,7 @@ def ward(P, mass, m, K, q, out, chain, first, second, height, name, label):
             q[i] = P[i, tip]
         meet()
         _distances(P, count, q, mass[tip], mass, out)
-        near = _nearest(out, count, tip, before)
+        near = _nearest(out, count, tip, before, share)
         if near != before or length < 2:
             chain[length] = near
             length += 1
@@ -336,7 +335,7 @@ def partitions_one(s, rows, ids, K, shape, kinds, key, places, labels, memory, t
                     Z[i, j] = P[i, j] * scale
         meet()
         if kind <= WARD_OWN:
-            ward(Z, own, m, K, q, out, ints[0], ints[1], ints[2], height, ints[3], label)
+            ward(Z, own, m, K, q, out, ints, height, label, memory.share[team])
         else:
             kmeans(Z, mass, m, K, ids[s], r, key, LLOYD if kind <= KMEANS_OWN else 0, centres, out, own, label)
 
@@ -422,6 +421,8 @@ def begin_one(s, rows, model, places, labels, points, memory, team):
     mean, count, whole, pooled = memory.vectors[team, 0, :d], memory.total[team], memory.work[team, 0, 0], memory.work[team, 0, 1]
     while m < SUBSET and at[m] >= 0:
         m += 1
+    if m == 0:
+        return
     scatter(x, w, d, columns, mean, whole)
     for r in range(R):
         point = point_of(points, s * R + r)

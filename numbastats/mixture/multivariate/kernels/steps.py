@@ -23,6 +23,7 @@ class Model(NamedTuple):
     shape: int  # FULL, DIAGONAL or SPHERICAL
     pooled: int  # whether all components have one covariance
     free_weights: int
+    free_means: int = 1
 
 
 class Facts(NamedTuple):
@@ -121,14 +122,15 @@ def m_step(sums, point, model, facts, pivots, work):
         if model.free_weights > 0:
             point.log_weights[k] = math.log(sums.total[k] / facts.mass)
         for i in range(d):
-            point.means[k, i] += sums.first[k, i] / sums.total[k]
+            point.means[k, i] += sums.first[k, i] / sums.total[k] if model.free_means > 0 else 0.0
     for q in each(own * d):
         k, i = q // d, q % d
         share = facts.mass if model.pooled > 0 else sums.total[k]
         for j in range(i + 1):
             value = 0.0
             for m in range(k, K if model.pooled > 0 else k + 1):
-                value += (sums.second[m, i, j] - sums.first[m, i] * sums.first[m, j] / sums.total[m]) / share
+                move = sums.first[m, i] / sums.total[m] if model.free_means > 0 else 0.0
+                value += (sums.second[m, i, j] - move * sums.first[m, j]) / share
             point.covariances[k, i, j] = value
     meet()
     for k in each(own):
@@ -154,8 +156,8 @@ def narrow(point, model, facts, pivots):
 def condition(point, facts, work):
     """The largest over the least eigenvalue of all covariances, in the metric of the pooled one.
 
-    Also the largest of these ratios, where that of a component of n observations counts for less by the square of n / (10 d): few
-    rows are narrow by chance, many are not. `work` is (K, WORK, d, d).
+    Also the largest of these ratios, where that of a component of n observations is divided by the square of n / (10 d): few rows
+    are narrow by chance, many are not. `work` is (K, WORK, d, d).
     """
     K, d = point.means.shape[0], facts.columns
     pooled, L, U = work[0, 0], work[0, 1], work[0, 2]
@@ -182,7 +184,7 @@ def condition(point, facts, work):
     low, high, least = math.inf, 0.0, math.inf
     for k in range(K):
         a, b = work[k, 3, 0, 0], work[k, 3, 0, 1]
-        many = max(1.0, math.exp(point.log_weights[k]) * facts.mass / (10.0 * d))
+        many = math.exp(point.log_weights[k]) * facts.mass / (10.0 * d)
         low, least, high = min(low, a), min(least, a * many * many), max(high, b)
     meet()
     return (high / low, high / least) if low > 0.0 else (math.inf, math.inf)

@@ -12,7 +12,7 @@ from numbastats.mixture.multivariate.kernels.blocks import each, in_blocks, meet
 from numbastats.mixture.multivariate.kernels.memory import lanes_of, memory_type, new_memory, sums_of
 from numbastats.mixture.multivariate.kernels.passes import FAST, LANES, Point, em_sums, log_terms, responsible
 from numbastats.mixture.multivariate.kernels.records import ranges
-from numbastats.scalar.elementary import log
+from numbastats.scalar.elementary import exp, log
 
 CHUNK = 32 * LANES  # rows of a chunk; chunks do not depend on the number of threads
 
@@ -74,7 +74,7 @@ def _missing(x, j):
 
 
 @_item
-def scores_one(tile, x, point, shape, shift, density, resp, labels, memory, team):
+def scores_one(tile, x, point, shape, shift, logs, density, resp, labels, memory, team):
     """The scores of a tile of rows."""
     K, d, columns = point.means.shape[0], point.means.shape[1], x.shape[1]
     lanes, part, lo = lanes_of(memory, team), memory.flat[team], tile * LANES
@@ -97,7 +97,8 @@ def scores_one(tile, x, point, shape, shift, density, resp, labels, memory, team
     if density.size > 0 or resp.size > 0:
         responsible(c, ones, lanes)
     for j in each(density[lo : lo + c].size):
-        density[lo + j] = math.nan if _missing(x, lo + j) else lanes.top[j] - log(lanes.sum[j]) - half
+        value = lanes.top[j] - log(lanes.sum[j]) - half
+        density[lo + j] = math.nan if _missing(x, lo + j) else value if logs > 0 else exp(value)
     for j in each(resp[lo : lo + c].shape[0]):
         missing = _missing(x, lo + j)
         for k in range(K):
@@ -105,26 +106,26 @@ def scores_one(tile, x, point, shape, shift, density, resp, labels, memory, team
     meet()
 
 
-def scores_cpu(x, point, shape, shift, density, resp, labels, memory):
-    """Of n rows in their own layout (n, d): log densities, where `resp` has rows responsibilities, and most probable components.
+def scores_cpu(x, point, shape, shift, logs, density, resp, labels, memory):
+    """Of n rows in their own layout (n, d): (log) densities, responsibilities, most probable components.
 
-    `shift` (2, d): what is subtracted from the columns, and what they are multiplied by. Rows with missing values have
-    NaN and -1.
+    Outputs without rows are left out; of densities `logs` asks for logarithms. `shift` (2, d): what is subtracted from the
+    columns, and what they are multiplied by. Rows with missing values have NaN and -1.
     """
     memory = new_memory(1, point.means.shape[0], point.means.shape[1], 0, 0, 0)
     for tile in range((x.shape[0] + LANES - 1) // LANES):
-        scores_one(tile, x, point, shape, shift, density, resp, labels, memory, 0)
+        scores_one(tile, x, point, shape, shift, logs, density, resp, labels, memory, 0)
 
 
-def scores_cuda(x, point, shape, shift, density, resp, labels, memory):
+def scores_cuda(x, point, shape, shift, logs, density, resp, labels, memory):
     teams, team, tiles = min(cuda.gridDim.x, memory.work.shape[0]), cuda.blockIdx.x, (x.shape[0] + LANES - 1) // LANES
     for tile in range(team if team < teams else tiles, tiles, teams):
-        _scores(tile, x, point, shape, shift, density, resp, labels, memory, team)
+        _scores(tile, x, point, shape, shift, logs, density, resp, labels, memory, team)
 
 
 def _split_scores(args, parts):
-    x, point, shape, shift, density, resp, labels, memory = args
-    return [(x[a:b], point, shape, shift, density[a:b], resp[a:b], labels[a:b], memory) for a, b in ranges(len(x), parts)]
+    x, point, shape, shift, logs, density, resp, labels, memory = args
+    return [(x[a:b], point, shape, shift, logs, density[a:b], resp[a:b], labels[a:b], memory) for a, b in ranges(len(x), parts)]
 
 
 _f, _i = numba.types.float64, numba.types.int64
@@ -143,7 +144,7 @@ SCORES = Kernel(
     "mixture.multivariate.scores",
     scores_cpu,
     scores_cuda,
-    lambda T: [(_f[:, ::1], one_point, _i, _f[:, ::1], _f[::1], _f[:, ::1], _i[::1], memory_type)],
+    lambda T: [(_f[:, ::1], one_point, _i, _f[:, ::1], _i, _f[::1], _f[:, ::1], _i[::1], memory_type)],
     dtypes=("float64",),
     fastmath=FAST,
     split=_split_scores,
