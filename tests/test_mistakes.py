@@ -192,7 +192,10 @@ ARGUMENTS = [  # that other libraries have
     (lambda: model(link="log"), "HorseshoeRegression.. has no argument 'link': use response="),
     (lambda: model(family="poisson"), "HorseshoeRegression.. has no argument 'family': use response="),
     (lambda: model().fit(ROWS, ROWS[:, 0], weights=ROWS[:, 0]), "has no argument 'weights': use sample_weight="),
-    (lambda: model().fit(ROWS, ROWS[:, 0], exposure=ROWS[:, 0]), "has no argument 'exposure': use offset=numpy.log.exposure."),
+    (
+        lambda: ns.bayes.HorseshoeClassifier().fit(ROWS, ROWS[:, 0] > 0.5, exposure=ROWS[:, 0]),
+        "has no argument 'exposure': use offset=numpy.log.exposure.",
+    ),
 ]
 
 FAMILIES = [  # words and objects in the place of a family
@@ -215,7 +218,7 @@ FAMILIES = [  # words and objects in the place of a family
     (lambda: M.fit(X, True), "n_components=True is not understood"),
     (
         lambda: model(response="gausian").fit(ROWS, ROWS[:, 0]),
-        "response='gausian' is not known; use one of 'gaussian', 'poisson'",
+        "response='gausian' is not known; use one of 'exponential', 'gamma', 'gaussian', ",
     ),
 ]
 

@@ -78,7 +78,6 @@ class Rows:
         self.own = self.response.own if self.response.general else ()
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
         self._kept: tuple = ()
-        self._no_own = self.place.zeros((1, k.OWN))
         if device == "cuda" and self._whole is not None:
             self._whole, self._facts = gpu.upload(X), gpu.upload(self.facts)
 
@@ -170,7 +169,7 @@ class Rows:
                     place.run(k.SINGLE, B.size, B, stored)
                     B = stored
         args = (B, *key, streams, np.uint32(step))
-        given = (self._facts, self._no_own if own is None else place.asarray(own))
+        given = self._facts, self._facts if own is None else place.asarray(own)  # what stands in is not read
         if self._whole is None:  # a chunk for every thread
             parts = self.X.parts(max(self.part, self.chunk * self.workers))
         else:
