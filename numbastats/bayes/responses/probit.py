@@ -37,7 +37,7 @@ PROBIT = two_classes(
     ndtr,
     log_ndtr,
     word="probit",
-    samplers=("latent", "expanded", "wide", "hamiltonian", "predictor", "surrogate"),
+    samplers=("latent", "expanded", "wide", "hamiltonian", "surrogate", "predictor"),
     row=row,
     derivatives=_derivatives,
     probability=ELEMENTWISE["ndtr"],
