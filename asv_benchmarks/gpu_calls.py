@@ -200,6 +200,16 @@ def _mixed(fit, x, **options):
     return fit(x, 2, family="normal", rng=1, n_init=1 if x.size < 1000 else None, **options)
 
 
+def _clusters(rng, shape):
+    """Data sets of four columns, or of two where they are small, in two groups."""
+    return np.where(rng.uniform(size=(*shape, 1)) < 0.4, -1.5, 1.5) + rng.normal(size=(*shape, 4 if shape[1] > 40 else 2))
+
+
+def _clustered(x, **options):
+    """Two normal components; from a single start where there are few rows."""
+    return ns.mixture.fit_many(x, 2, rng=1, starts="portfolio" if x.shape[1] > 40 else "hierarchical", **options)
+
+
 def _horseshoe(x, device):
     X, hit = x
     length = {"warmup": 100, "draws": 100} if len(X) > 4000 else {"warmup": 50, "draws": 4}
@@ -290,6 +300,13 @@ CALLS = {
     ),
     "mixture.fit": Call(
         _two_groups, lambda x, device: _mixed(ns.mixture.fit, x, device=device), (20_000_000, 5000, 40), fits, long=True
+    ),
+    "mixture.fit_many of rows": Call(
+        lambda rng, n: _clusters(rng, (n, 500 if n > 10 else 40)),
+        lambda x, device: _clustered(x, device=device, workers=CORES),
+        (10_000, 20, 2),
+        fits,
+        long=True,
     ),
     "bayes.HorseshoeClassifier": Call(_rows, _horseshoe, (400_000, 4000, 30), coefficients, long=True),
     "stable.fit_many": Call(

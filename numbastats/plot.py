@@ -17,7 +17,7 @@ from numbastats._core.checks import checked_level, choice
 from numbastats._core.data import series
 from numbastats._core.errors import names_ours, renamed, warn
 from numbastats._core.kinds import to_host
-from numbastats._core.results import percent
+from numbastats._core.results import half_width, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,12 +32,15 @@ __all__ = [
     "density",
     "fit",
     "forest",
+    "mean_excess",
     "mixture",
     "probability",
     "qq",
     "rank",
+    "return_levels",
     "survival",
     "tail",
+    "threshold_stability",
     "trace",
 ]
 
@@ -63,15 +66,15 @@ def _data(data):
 
 def _known(data, event, censored, entry):
     """The estimate of values of which parts are known, None where data are complete."""
-    from numbastats import distributions as room
+    from numbastats import distributions as families
 
-    if isinstance(data, room.Survival):
+    if isinstance(data, families.Survival):
         return data
-    if isinstance(data, room.Survivals):
+    if isinstance(data, families.Survivals):
         raise TypeError(f"data are estimates of {len(data)} groups; pass one of them, as data[key], or call plot.survival")
     if all(v is None for v in (event, censored, entry)) and type(data).__name__ != "CensoredData":
         return None
-    return room.survival(data, event=event, censored=censored, entry=entry)
+    return families.survival(data, event=event, censored=censored, entry=entry)
 
 
 def _method(found, name):
@@ -87,8 +90,9 @@ def _distribution(one, method, known=None):
             "misfit where there is none: pass what is known of them, too, as event=, censored= or entry= of the fit, and their "
             "Kaplan-Meier or Turnbull estimate is drawn"
         )
-    whole = getattr(one, "whole", None)  # of a fit of counts the distribution of all, with their zeros
-    for found in (whole if getattr(whole, "is_discrete", False) else None, one, getattr(one, "distribution", None)):
+    whole = getattr(one, "whole", None)  # of a fit of counts the distribution of all, with their zeros, or with a threshold
+    all_of_it = getattr(whole, "is_discrete", False) or getattr(one, "tail", None) is not None
+    for found in (whole if all_of_it else None, one, getattr(one, "distribution", None)):
         if callable(getattr(found, _method(found, method), None)):
             return _within(found, getattr(one, "_cut", None), known)
     if isinstance(one, Mapping):
@@ -112,12 +116,15 @@ def _within(found, cut, known):
 
 def _labelled(distributions, method, known=None):
     """Distributions, or fits, with labels: one, several in a list, or a dict of labels."""
-    if distributions is None:
-        return {}
+    return {label: _distribution(d, method, known) for label, d in _named(distributions).items()}
+
+
+def _named(distributions):
+    """Distributions, or fits, by their labels: those of a dict, or the words of their families."""
+    if distributions is None or isinstance(distributions, Mapping):
+        return distributions or {}
     many = distributions if isinstance(distributions, list | tuple) else [distributions]
-    if not isinstance(distributions, Mapping):
-        distributions = {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
-    return {label: _distribution(d, method, known) for label, d in distributions.items()}
+    return {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
 
 
 def _are_counts(drawn):
@@ -388,7 +395,8 @@ def qq(
     low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * level, 0.5 + 0.5 * level))
     ax = _axes(ax)
     ax.fill_between(expected, low, high, color="0.88", label=f"{percent(level)} of samples, at each place")
-    ax.plot(expected[[0, -1]], expected[[0, -1]], "k-", lw=0.8)
+    ends = [np.nanmin(expected), np.nanmax(expected)]  # NaN below a threshold
+    ax.plot(ends, ends, "k-", lw=0.8)
     ax.plot(expected, x, ".", ms=4, label="data")
     ax.set(xlabel="quantile of the distribution", ylabel="ordered data")
     ax.legend(frameon=False)
@@ -670,7 +678,8 @@ def _clusters(fit, data, masses, points, ax):
     if d > 6:
         raise ValueError(f"a fit of {d} columns has {d * (d - 1) // 2} pairs of them; pass fit.marginal(columns) of six at most")
     if data is not None:
-        x = points_of(data, fit.columns, "data")[0]
+        rows, order, _ = points_of(data, fit.columns, "data")
+        x = rows if order is None else rows[:, order]
         x = x[np.isfinite(x).all(axis=1)]
         labels = fit.predict(x)
     if d <= 2:
@@ -1019,15 +1028,15 @@ def survival(  # noqa: PLR0913
     >>> found = ns.distributions.fit(weeks, "weibull", event=seen)
     >>> ax = ns.plot.survival(weeks, found, event=seen)  # doctest: +SKIP
     """
-    from numbastats import distributions as room
+    from numbastats import distributions as families
 
     level = checked_level(level)
-    if not isinstance(data, room.Survival | room.Survivals):
+    if not isinstance(data, families.Survival | families.Survivals):
         given = dict(event=event, censored=censored, entry=entry, weights=weights)
         first = censored[0] if data is None and isinstance(censored, tuple | list) and len(censored) == 2 else data
         many = by is not None or (isinstance(first, Mapping) and not hasattr(first, "dtypes")) or hasattr(first, "ngroups")
-        data = room.survival_many(data, by=by, **given) if many else room.survival(data, **given)
-    if isinstance(data, room.Survival):
+        data = families.survival_many(data, by=by, **given) if many else families.survival(data, **given)
+    if isinstance(data, families.Survival):
         curves = {"": _curves(found, data)}
         groups, colours = {"": data}, ["0.3"]
     else:
@@ -1051,11 +1060,7 @@ def survival(  # noqa: PLR0913
 
 def _curves(found, known):
     """Fits and distributions with labels, of which none failed."""
-    if found is None:
-        return {}
-    many = found if isinstance(found, list | tuple) else [found]
-    if not isinstance(found, Mapping):
-        found = {getattr(d, "family", type(d).__name__).replace("_", " "): d for d in many}
+    found = _named(found)
     for label, one in found.items():
         _distribution(one, "sf", known)
         if getattr(one, "converged", True) is False:
@@ -1169,3 +1174,246 @@ def probability(
     ax.set(ylim=(low, high), xlabel="time of events", ylabel="probability of shorter times")
     ax.legend(frameon=False)
     return ax
+
+
+# --- extremes -------------------------------------------------------------------------------------------------------------
+
+_LEAST_ABOVE, _LEAST_FITTED = 5, 20  # values above the highest threshold, of mean excesses and of fits
+
+
+@names_ours
+def return_levels(
+    data: ArrayLike,
+    found: Any,
+    *,
+    per: float = 1.0,
+    method: str | None = "profile",
+    level: float = 0.95,
+    periods: ArrayLike | None = None,
+    points: int = 24,
+    count: int = 999,
+    rng: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Levels of a fit against their return periods, with a band, and the data at their plotting positions.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        The data of the fit; NaN are left out. With a threshold all of them, also those below.
+    found : DistributionFit
+        Of block maxima, as ``fit(data, "gev")``, or of values above a threshold, as ``fit(data, "gpd", threshold=u)``.
+    per : float
+        Number of values in a unit of time, as in `return_level`: 1 for annual maxima, 365.25 for days.
+    method : {"profile", "delta", "bootstrap"} or None
+        Of the intervals; None for no band.
+    level : float
+        Confidence of the band at each period, between 0 and 1.
+    periods : array_like, optional
+        Where intervals are computed, which lines connect; by default `points` of them, equally spaced on the logarithmic axis up
+        to ten times the length of the data.
+    points : int
+        A profile takes 0.02 to 0.1 s at each.
+    count, rng : optional
+        Of the bootstrap.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no fit of one series; as `return_level`.
+
+    Notes
+    -----
+    The value of rank i from above stands at the period (n + 1)/(i per).
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> maxima = ns.distributions.GEV(0.1, loc=40.0, scale=8.0).rvs(60, rng=1)
+    >>> found = ns.distributions.fit(maxima, "gev")
+    >>> ax = ns.plot.return_levels(maxima, found)  # doctest: +SKIP
+    """
+    from numbastats.distributions.extremes import share_error
+
+    level = checked_level(level)
+    if method is not None:
+        choice("method", method, ("profile", "delta", "bootstrap"))
+    if not hasattr(found, "return_level") or hasattr(found, "keys"):
+        raise TypeError(f"found is a {type(found).__name__}; pass the fit of one series, of many as fits.one(key)")
+    x = _data(data)
+    below = 0 if found.tail is None else int((x <= found.tail.threshold).sum())
+    if below != found.n_below or x.size - below != found.n_values:
+        raise ValueError(
+            f"data has {x.size - below} values above the threshold and {below} below, and the fit {found.n_values} and "
+            f"{found.n_below}; pass the data of the fit, all of them"
+        )
+    share = 1.0 if found.tail is None else found.tail.share
+    if periods is None:
+        often = max(0.5, 1.0 - 5.0 * float(share_error(share, x.size)) / share)  # where intervals are above the threshold
+        periods = np.geomspace(1.05 / (often * share * per), 10.0 * (x.size + 1) / per, points)
+    at = np.sort(np.atleast_1d(np.asarray(periods, np.float64)))
+    options = {"profile": {"x": data}, "bootstrap": {"count": count, "rng": rng}}.get(method or "", {})
+    band = found.return_level(at, per, method or "delta", level=level, **options)
+    ax = _axes(ax)
+    if method is not None:
+        ax.fill_between(at, band.lower, band.upper, color="0.88", label=f"{percent(level)} interval, {method}")
+    grid = np.geomspace(at[0], at[-1], 200)
+    ax.plot(grid, found.whole.isf(1.0 / (grid * per)), label=found.family.replace("_", " "))
+    rank = np.arange(x.size - below, 0, -1)
+    ax.plot((x.size + 1) / (rank * per), x[below:], ".", color="0.3", ms=4, label="data")
+    ax.set(xscale="log", xlabel="return period", ylabel="level")
+    ax.legend(frameon=False)
+    return ax
+
+
+def _thresholds(x, thresholds, low, least, points, name):
+    """Thresholds that are given, or equally spaced ones up to that with `least` values above it."""
+    if thresholds is not None:
+        at = np.sort(np.atleast_1d(np.asarray(thresholds, np.float64)))
+        if at.ndim > 1 or not at.size or not np.isfinite(at).all():
+            raise ValueError(f"thresholds={thresholds!r} must be finite numbers in one dimension")
+        if at[0] >= x[-2]:
+            raise ValueError(
+                f"thresholds begin at {at[0]:g}, above which there are fewer than two values; the largest is {x[-1]:g}"
+            )
+        return at
+    if x.size <= least or not low < x[-least - 1]:
+        raise ValueError(f"data has {x.size} values, too few for {name} to choose thresholds: pass thresholds=")
+    return np.linspace(low, x[-least - 1], points)
+
+
+@names_ours
+def mean_excess(
+    data: ArrayLike, thresholds: ArrayLike | None = None, *, level: float = 0.95, points: int = 200, ax: Axes | None = None
+) -> Axes:
+    """Mean of the excesses of a threshold, against the threshold, with a band.
+
+    Above a threshold from which on excesses follow a generalised Pareto distribution it is a line, of slope shape/(1 - shape).
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        NaN are left out.
+    thresholds : array_like, optional
+        By default `points` from the least value to that with five values above it.
+    level : float
+        Confidence of the band at each threshold, between 0 and 1: by the normal distribution of a mean.
+    points : int
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        For thresholds that are no finite numbers, or with fewer than two values above all of them.
+
+    References
+    ----------
+    S. Coles, An Introduction to Statistical Modeling of Extreme Values (2001), section 4.3.1.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> rain = ns.distributions.Gamma(0.5, scale=8.0).rvs(7305, rng=1)
+    >>> ax = ns.plot.mean_excess(rain)  # doctest: +SKIP
+    """
+    width, x = half_width(checked_level(level)), _data(data)
+    at = _thresholds(x, thresholds, x[0], _LEAST_ABOVE, points, "mean_excess")
+    middle = x.mean()
+    first, second = (np.r_[np.cumsum((x - middle)[::-1] ** k)[::-1], 0.0] for k in (1, 2))
+    begin = np.searchsorted(x, at, "right")
+    number = x.size - begin
+    with np.errstate(all="ignore"):
+        mean = np.where(number > 0, first[begin] / number + middle - at, np.nan)
+        var = (second[begin] - first[begin] ** 2 / number) / (number - 1)
+        half = np.where(number > 1, width * np.sqrt(np.maximum(var, 0.0) / number), np.nan)
+    ax = _axes(ax)
+    ax.fill_between(at, mean - half, mean + half, color="0.88", label=f"{percent(level)} interval")
+    ax.plot(at, mean, label="mean excess")
+    ax.set(xlabel="threshold", ylabel="mean excess")
+    ax.legend(frameon=False)
+    return ax
+
+
+@names_ours
+def threshold_stability(
+    data: ArrayLike, thresholds: ArrayLike | None = None, *, level: float = 0.95, points: int = 20, axes: Any = None
+) -> Any:
+    """Modified scale and shape of generalised Pareto distributions above several thresholds, with intervals.
+
+    Where the distribution fits above a threshold, it does above all higher ones, with the same shape and the same modified scale
+    ``scale - shape * threshold``: the lowest threshold from which on both are level within their intervals will do.
+
+    Parameters
+    ----------
+    data : array_like of shape (n,)
+        NaN are left out.
+    thresholds : array_like, optional
+        By default `points` from the median to the value with twenty values above it.
+    level : float
+        Confidence of the intervals, between 0 and 1, which are symmetric.
+    points : int
+    axes : array of two matplotlib axes, optional
+        Those of a new figure by default.
+
+    Returns
+    -------
+    array of two matplotlib axes
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        For thresholds that are no finite numbers, or with fewer than two values above all of them; for other than two axes.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When fits end in no maximum, as of thresholds with few values above; they are not drawn.
+
+    References
+    ----------
+    S. Coles, An Introduction to Statistical Modeling of Extreme Values (2001), section 4.3.4.
+
+    Examples
+    --------
+    >>> import numbastats as ns
+    >>> rain = ns.distributions.Gamma(0.5, scale=8.0).rvs(7305, rng=1)
+    >>> axes = ns.plot.threshold_stability(rain)  # doctest: +SKIP
+    """
+    from numbastats.distributions import fit_many
+
+    level, x = checked_level(level), _data(data)
+    at = _thresholds(x, thresholds, float(np.median(x)), _LEAST_FITTED, points, "threshold_stability")
+    above = x[x > at[0]]
+    fits = fit_many(np.broadcast_to(above, (at.size, above.size)), "gpd", threshold=at)
+    shape = fits.estimate("shape", level=level)
+    scale = fits.estimate(_modified_scale, level=level)
+    axes = np.asarray(_axes(axes, nrows=2, sharex=True, figsize=(6.4, 6.0)))
+    if axes.size != 2:
+        raise ValueError(f"axes has {axes.size} axes; threshold_stability draws into two, as of pyplot.subplots(2)")
+    for ax, found, label in zip(axes.ravel(), (scale, shape), ("modified scale", "shape"), strict=True):
+        ends = np.stack([found.value - found.lower, found.upper - found.value])
+        ax.errorbar(at, found.value, yerr=ends, fmt="ko", ms=3, lw=1)
+        ax.set(ylabel=f"{label}, {percent(level)}")
+    axes.ravel()[1].set(xlabel="threshold")
+    return axes
+
+
+def _modified_scale(d):
+    """The scale that does not depend on the threshold."""
+    above = d.distribution
+    return above.scale - above.shape * above.loc

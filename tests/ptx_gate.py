@@ -55,6 +55,9 @@ SPECIAL = r"\.b?f16|atom|\bred\.|shfl|vote|match|cp\.|\bw?mma\.|tex|surf"  # ins
 SPILL_BUDGET = {
     "distributions.skew_t_score": 2268,  # six tails of Student's t, with constants for five degrees of freedom at once
     "distributions.skew_t_score_of_arrays": 2268,
+    "mixture.multivariate.em": 96,  # of the arrays of a block's work space each has an address, sizes and strides
+    "mixture.multivariate.insertion": 80,
+    "mixture.multivariate.newton": 5444,  # the pass, Newton's step and the certificate in one
     "mixture.pass_4": 144,  # whose 73 sums take 146 of 255 registers
 }
 # kernels that may have a stack frame, as patterns, and why: memory of so many bytes for each thread that a GPU can hold
@@ -69,6 +72,7 @@ FRAMES = {
     "mixture.*_any": "sums for any number of components",
     "mixture.choose*": "coefficients of any number of components, of a thread for each data set",
     "mixture.entropy*": "a term for each of any number of components",
+    "mixture.multivariate.*": "what is spilled",
     "mixture.pass_4": "what is spilled",
     "mixture.starts": "cuts and centres for any number of components",
     "stable.*": "the reduction of an angle, of the compiler's library",

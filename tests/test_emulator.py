@@ -87,6 +87,12 @@ ABOVE = {  # launches, allocations, bytes up and down, waits, as they are today,
     "mixture.fit gamma, host": (77, 61, 8588, 512, 12),
     "mixture.fit_many gamma, there": (93, 61, 42152, 42336, 14),
     "mixture.fit_many gamma, host": (93, 61, 42152, 3936, 13),
+    # starts, EM, Newton's method, candidates and entropies; points come to the host between the kernels
+    "mixture.fit of rows, there": (8, 136, 23400, 15976, 39),
+    "mixture.fit of rows, host": (8, 136, 23400, 15016, 38),
+    "mixture.fit_many of rows, there": (8, 136, 44864, 31312, 39),
+    "mixture.fit_many of rows, host": (8, 136, 44864, 30032, 38),
+    "NormalMixture.*, there": (1, 21, 640, 0, 0),  # the parameters, and work space
     # fits of what is contained follow that of the family
     "distributions.fit_many gamma, there": (2, 14, 474, 24, 1),
     "distributions.fit_many gamma, host": (1, 11, 1432, 336, 4),

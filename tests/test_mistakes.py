@@ -133,7 +133,7 @@ NOT_ADMITTED = [  # data that a family does not take
 ARGUMENTS = [  # that other libraries have
     (lambda: D.fit(X, "gamma", bounds={"shape": (0, 5)}), "use fixed=.'shape': .... for a parameter that is known"),
     (lambda: D.lmoments(X, event=X > 2), "lmoments.. has no argument 'event': it takes x"),
-    (lambda: D.fit(X, "gpd", threshold=1.0), r"fit\(\) has no argument 'threshold': use fixed=\{'loc': threshold\}"),
+    (lambda: D.fit(X, "gpd", u=1.0), r"fit\(\) has no argument 'u': use threshold="),
     (lambda: D.fit(X, "gamma", floc=0), r"has no argument 'floc': use fixed=\{'loc': ...\}"),
     (lambda: D.fit(X, "gamma", fscale=0), r"has no argument 'fscale': use fixed=\{'scale': ...\}"),
     (lambda: D.fit(X, "gamma", loc=0), r"has no argument 'loc': use fixed=\{'loc': ...\}"),

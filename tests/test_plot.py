@@ -576,3 +576,112 @@ def test_qq_says_that_it_draws_one_distribution():
     assert "\n" not in str(said.value)
     with pytest.raises(TypeError, match="a list is no distribution"):
         ns.plot.qq(x, [found])
+
+
+# --- extremes -------------------------------------------------------------------------------------------------------------
+
+
+def band_at(ax, x):
+    """Lower and upper end of the only band at its vertices at x."""
+    (band,) = ax.collections
+    vertices = band.get_paths()[0].vertices
+    return np.unique(vertices[np.isclose(vertices[:, 0], x, rtol=1e-12), 1])
+
+
+@pytest.mark.parametrize("method", ["profile", "delta", "bootstrap"])
+def test_return_levels_of_annual_maxima(ax, method):
+    maxima = ns.distributions.GEV(0.1, loc=40.0, scale=8.0).rvs(60, rng=1)
+    found = ns.distributions.fit(maxima, "gev")
+    assert ns.plot.return_levels(maxima, found, method=method, periods=[2.0, 100.0], count=99, rng=1, ax=ax) is ax
+    options = {"profile": dict(x=maxima), "bootstrap": dict(count=99, rng=1)}.get(method, {})
+    want = found.return_level(100.0, 1.0, method, **options)
+    assert band_at(ax, 100.0) == pytest.approx([want.lower, want.upper], rel=1e-9)
+    at, values = line(ax, "data")
+    np.testing.assert_array_equal(values, np.sort(maxima))
+    np.testing.assert_allclose(at, 61.0 / np.arange(60, 0, -1), rtol=1e-14)
+    grid, levels = line(ax, "gev")
+    shape, loc, scale = found.params.values()
+    np.testing.assert_allclose(levels, scipy.stats.genextreme.isf(1.0 / grid, -shape, loc, scale), rtol=1e-10)
+    assert ax.get_xscale() == "log" and f"95 % interval, {method}" in [t.get_text() for t in ax.get_legend().texts]
+
+
+def test_return_levels_above_a_threshold(ax):
+    rain = np.random.default_rng(3).gamma(0.5, 8.0, 4000)
+    found = ns.distributions.fit(np.r_[rain, np.nan], "gpd", threshold=20.0)
+    ns.plot.return_levels(np.r_[rain, np.nan], found, per=365.25, points=3, ax=ax)
+    at, values = line(ax, "data")
+    assert (values > 20.0).all() and values.size == found.n_values and at[-1] == pytest.approx(4001 / 365.25)
+    grid, levels = line(ax, "gpd")
+    np.testing.assert_allclose(levels, found.whole.isf(1.0 / (365.25 * grid)), rtol=1e-14)
+    assert (levels > 20.0).all() and grid[-1] == pytest.approx(40010 / 365.25)
+    ax.clear()
+    ns.plot.return_levels(rain, found, per=365.25, method=None, ax=ax)
+    assert not ax.collections
+    with pytest.raises(ValueError, match="pass the data of the fit, all of them"):
+        ns.plot.return_levels(rain[rain > 20.0], found, ax=ax)
+    with pytest.raises(TypeError, match=r"fits.one\(key\)"):
+        ns.plot.return_levels(rain, ns.distributions.fit_many([rain, rain], "gpd", threshold=20.0), ax=ax)
+    with pytest.raises(TypeError, match="found is a GPD"):
+        ns.plot.return_levels(rain, found.distribution, ax=ax)
+    with pytest.raises(ValueError, match="method='wald'"):
+        ns.plot.return_levels(rain, found, method="wald", ax=ax)
+
+
+def test_fits_above_a_threshold_are_drawn_where_they_are_known(ax):
+    x = np.random.default_rng(3).gamma(0.5, 8.0, 1000)
+    found = ns.distributions.fit(x, "gpd", threshold=10.0)
+    ns.plot.tail(x, {"fit": found}, ax=ax)
+    grid, share = line(ax, "fit")
+    np.testing.assert_array_equal(np.isnan(share), grid < 10.0)
+    np.testing.assert_array_equal(share, found.whole.sf(grid))
+    ax.clear()
+    ns.plot.qq(x, found, ax=ax)
+    expected, _ = line(ax, "data")
+    assert np.isfinite(expected).sum() == pytest.approx(found.n_values, abs=1) and np.isfinite(ax.lines[0].get_xdata()).all()
+
+
+def test_mean_excess_is_the_mean_above_each_threshold(ax):
+    x = np.random.default_rng(4).gamma(0.5, 8.0, 500)
+    ns.plot.mean_excess(np.r_[x, np.nan], [3.0, 10.0], level=0.9, ax=ax)
+    at, mean = line(ax, "mean excess")
+    for u, got in zip(at, mean, strict=True):
+        excess = x[x > u] - u
+        half = scipy.stats.norm.ppf(0.95) * excess.std(ddof=1) / np.sqrt(excess.size)
+        assert got == pytest.approx(excess.mean(), rel=1e-12)
+        assert band_at(ax, u) == pytest.approx([excess.mean() - half, excess.mean() + half], rel=1e-10)
+    ax.clear()
+    ns.plot.mean_excess(x, ax=ax)
+    at, mean = line(ax, "mean excess")
+    assert at.size == 200 and at[0] == x.min() and at[-1] == np.sort(x)[-6] and np.isfinite(mean).all()
+    for wrong, message in (([np.nan], "finite numbers"), ([], "finite numbers"), ([1e3], "fewer than two values")):
+        with pytest.raises(ValueError, match=message):
+            ns.plot.mean_excess(x, wrong, ax=ax)
+    with pytest.raises(ValueError, match="data has 4 values, too few for mean_excess to choose thresholds"):
+        ns.plot.mean_excess([1.0, 2.0, 3.0, 4.0], ax=ax)
+
+
+def test_threshold_stability_has_the_fit_of_each_threshold():
+    from matplotlib import pyplot
+
+    x = np.random.default_rng(5).gamma(0.5, 8.0, 2000)
+    axes = ns.plot.threshold_stability(x, [4.0, 12.0])
+    assert axes.shape == (2,) and axes[1].get_xlabel() == "threshold"
+    for i, u in enumerate((4.0, 12.0)):
+        found = ns.distributions.fit(x[x > u] - u, "gpd")
+        shape, scale = found.params["shape"], found.params["scale"]
+        names = list(found.params)
+        cov = found.covariance[np.ix_([names.index("scale"), names.index("shape")], [names.index("scale"), names.index("shape")])]
+        se = np.sqrt(np.array([1.0, -u]) @ cov @ np.array([1.0, -u])), found.se["shape"]
+        for ax, value, error in zip(axes, (scale - shape * u, shape), se, strict=True):
+            (bars,) = ax.containers
+            assert bars.lines[0].get_xydata()[i] == pytest.approx([u, value], rel=1e-6)
+            low, high = bars.lines[2][0].get_segments()[i][:, 1]
+            assert (low, high) == pytest.approx((value - 1.959964 * error, value + 1.959964 * error), rel=1e-4)
+    axes = ns.plot.threshold_stability(x)
+    at = axes[0].containers[0].lines[0].get_xdata()
+    assert at.size == 20 and at[0] == np.median(x) and (x > at[-1]).sum() == 20
+    with pytest.raises(ValueError, match="axes has 1 axes; threshold_stability draws into two"):
+        ns.plot.threshold_stability(x, axes=axes[0])
+    with pytest.raises(ValueError, match="data has 20 values, too few"):
+        ns.plot.threshold_stability(x[:20])
+    pyplot.close("all")

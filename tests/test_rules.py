@@ -50,8 +50,8 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "neighbours records resident smoothing univariate",
     "mixture": "components constraints criteria density families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
-    "distributions": "by_density catalogue censoring composition contains counts defining functions integrals intervals limits "
-    "lmoments names nonparametric protocol resampling standardise tables",
+    "distributions": "by_density catalogue censoring composition contains counts defining extremes functions integrals intervals "
+    "limits lmoments names nonparametric protocol resampling standardise tables",
     "bayes": "chains design diagnostics predictions",
 }
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}

@@ -158,13 +158,15 @@ def responses():
     rng = np.random.default_rng(3)
     X, m = X[:500, :30], 0.3 * X[:500] @ b
     y = {"logit": m + rng.logistic(size=500) > 0, "poisson": rng.poisson(np.exp(0.3 * m)), "gaussian": m + rng.normal(size=500)}
-    return X, y
+    mean = np.exp(0.3 * m)
+    y |= {"negative_binomial": rng.negative_binomial(2.0, 2.0 / (2.0 + mean)), "gamma": rng.gamma(2.0, 0.5 * mean)}
+    return X, y | {"student_t": m + rng.standard_t(3.0, 500), "weibull": mean * rng.weibull(1.5, 500)}
 
 
 class Responses:
     """The pass of the other responses for one chain, and their estimators on a few hundred rows of standardised columns."""
 
-    params = ["logit", "poisson", "gaussian"]
+    params = ["logit", "poisson", "gaussian", "negative_binomial", "student_t", "gamma", "weibull"]
     param_names = ["response"]
     number = 1
 
@@ -172,7 +174,7 @@ class Responses:
         X, _, b = synthetic(10_000, 100)
         outcomes = facts_of_rows(None, None, np.ones(10_000))
         self.rows = None if response == "gaussian" else Rows(X, "cpu", 1, response=response, facts=outcomes)
-        self.B = 0.1 * b[None]
+        self.B = np.concatenate([np.zeros(0 if self.rows is None else len(self.rows.own)), 0.1 * b])[None]
         X, y = responses()
         self.X, self.y = X, y[response]
         if response == "logit":
@@ -424,8 +426,21 @@ def gpu_pass(rng, dtype, n, edges):
     chunk = 64 if n < 1000 else 1024
     chunks = -(-rows // chunk)
     inputs = [X, B, *_one(*KEY), np.array([6, 13], np.uint32), *_one(np.uint32(3), 128, chunk, 64)]
-    inputs.append(np.stack([rng.uniform(0.5, 2.0, 128 + rows), rng.standard_normal(128 + rows), rng.poisson(2.0, 128 + rows)]))
+    facts = np.stack([rng.uniform(0.5, 2.0, 128 + rows), rng.standard_normal(128 + rows), rng.poisson(2.0, 128 + rows)])
+    inputs.append((facts, np.zeros((1, 2))))
     return inputs, [np.zeros((chunks, 2, columns), dtype), np.zeros((chunks, 2))]
+
+
+def gpu_general(rng, dtype, n, edges):
+    (*inputs, (facts, _)), (sums, totals) = gpu_pass(rng, dtype, n, edges)
+    upper = np.where(rng.uniform(size=facts.shape[1]) < 0.5, facts[2], np.inf)
+    return [*inputs, (np.vstack([facts, upper]), 0.3 * rng.standard_normal((2, 2)))], [sums, np.zeros((len(totals), 6))]
+
+
+def gpu_values(rng, dtype, n, edges):
+    rows = max(100, n // 8)
+    y = rng.poisson(2.0, rows)
+    return [np.stack([y, y]), rng.standard_normal((rows, 4)), 0.3 * rng.standard_normal((4, 2))], [np.zeros((3, rows, 4))]
 
 
 def gpu_int8(rng, dtype, n, edges):
@@ -469,7 +484,7 @@ def gpu_gamma(rng, dtype, n, edges):
 def gpu_totals(rng, dtype, n, edges):
     chunks = 3 if n < 1000 else 245
     p = max(5, n // (2 * chunks))
-    return [rng.standard_normal((chunks, 2, p)).astype(dtype)], [np.zeros((2, p))]
+    return [rng.standard_normal((chunks, 2, p)).astype(dtype), rng.standard_normal((chunks, 2))], [np.zeros((2, p)), np.zeros(2)]
 
 
 def gpu_map(low, high):
@@ -480,7 +495,9 @@ GPU_MAKERS = {
     "bayes.*_int8": gpu_int8,
     "bayes.*_bfloat16": gpu_bfloat16,
     "bayes.latent": gpu_pass,
-    **{f"bayes.{word}": gpu_pass for word in RESPONSES},
+    "bayes.rows_*": gpu_general,
+    "bayes.values_*": gpu_values,
+    **{f"bayes.{word}": gpu_pass for word, record in RESPONSES.items() if not record.general},
     "bayes.scales_*": gpu_scales,
     "bayes.conditionals": gpu_conditionals,
     "bayes.draws": gpu_draws,
@@ -493,7 +510,9 @@ _ORDER = "another order of summation"
 _PASS = dict(ulp=65536.0, floor=100.0, single=2e9, why=f"{_ORDER}; sums of rows in float32: 2e9 ulp are 4e-7")
 GPU_BOUNDS = {
     "bayes.latent*": _PASS,
-    **{f"bayes.{word}*": _PASS for word in RESPONSES},
+    **{f"bayes.{word}*": _PASS for word, record in RESPONSES.items() if not record.general},
+    "bayes.rows_*": _PASS,
+    "bayes.values_*": dict(ulp=4096.0, floor=1.0, why="differences of log gamma functions and of tails cancel"),
     "bayes.scales_*": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the density of tau, on which all scales depend"),
     "bayes.conditionals": dict(ulp=1e6, floor=1.0, flips=1e-3, why=f"{_ORDER} in the distribution of tau"),
     "bayes.gamma": dict(ulp=512.0, floor=1.0, flips=1e-4, why="an accept/reject decision of a gamma draw may flip"),

@@ -108,6 +108,33 @@ class Extremes:
             distributions.fit_many(None, family, censored=self.ends, workers=1)
 
 
+class Levels:
+    """Values above thresholds of 100 series of 10,000 days, and return levels of these and of one series of 60 maxima."""
+
+    PERIODS = (2.0, 10.0, 50.0, 100.0)
+
+    def setup(self):
+        rng = np.random.default_rng(1)
+        self.days = rng.gamma(0.5, 8.0, (2 if SMOKE else 100, 1000 if SMOKE else 10_000))
+        self.thresholds = np.quantile(self.days, 0.98, axis=1)
+        self.fits = distributions.fit_many(self.days, "gpd", threshold=self.thresholds)
+        self.maxima = scipy.stats.genextreme.rvs(-0.1, 40.0, 8.0, 60, random_state=rng)
+        self.found = distributions.fit(self.maxima, "gev")
+        self.time_profile()
+
+    def time_fit_above(self):
+        distributions.fit_many(self.days, "gpd", threshold=self.thresholds, workers=1)
+
+    def time_delta_of_many(self):
+        self.fits.return_level(self.PERIODS, 365.25)
+
+    def time_profile(self):
+        self.found.return_level(self.PERIODS, method="profile", x=self.maxima)
+
+    def time_bootstrap(self):
+        self.found.return_level(self.PERIODS, method="bootstrap", count=199, rng=1, workers=1)
+
+
 class Rainfall:
     """Standardised precipitation index of 20000 series of 40 values; the fit by Thom's formula alone."""
 

@@ -62,6 +62,7 @@ class Intervals:
         self.ends = inspected_lives(n)
         self.few = inspected_lives(300)
         self.entry = np.minimum(0.3, np.where(np.isinf(self.ends[1]), self.ends[0], self.ends[1]) * 0.5)
+        ns.distributions.survival(None, censored=self.few)
 
     def time_survival(self, n):
         ns.distributions.survival(None, censored=self.ends)
@@ -81,6 +82,8 @@ class Groups:
     def setup(self):
         self.x, self.event = (a.reshape(20_000, 40) for a in censored_lives(800_000))
         self.lo, self.hi = (a.reshape(20_000, 40) for a in inspected_lives(800_000))
+        self.time_product_limits()
+        self.time_intervals()
 
     def time_product_limits(self):
         ns.distributions.survival_many(self.x, event=self.event)
@@ -95,6 +98,8 @@ class Hazards:
     def setup(self):
         self.x = np.linspace(0.1, 50.0, 1_000_000)
         self.d = ns.distributions.Weibull(1.5, scale=10.0)
+        self.time_hazard()
+        self.time_cumulative_hazard()
 
     def time_hazard(self):
         self.d.hazard(self.x)

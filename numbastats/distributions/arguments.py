@@ -39,6 +39,7 @@ class FitOptions(CompareOptions, total=False):
     """Options of `fit_many` that the method `fit` of a distribution has."""
 
     fixed: Mapping[str, ArrayLike | None] | None
+    threshold: ArrayLike | None
     method: FitMethod
 
 

@@ -26,7 +26,7 @@ from numbastats.distributions.counts import Counts
 from numbastats.distributions.kernels import maps
 from numbastats.distributions.protocol import Distribution, in_units, scipy_methods
 
-__all__ = ["ByItem", "Mixture", "abs", "exp", "log", "log_probability", "order_statistic", "truncate", "with_zeros"]
+__all__ = ["ByItem", "Mixture", "Tail", "abs", "exp", "log", "log_probability", "order_statistic", "truncate", "with_zeros"]
 
 _OTHER_TAIL = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf", "ppf": "isf", "isf": "ppf"}
 _QUANTILES = ("ppf", "isf")
@@ -810,6 +810,84 @@ class ByItem(_Composed):
             drawn = part._draws(shape, options | {"rng": np.random.SeedSequence([key, i])})
             value = drawn if value is None else _drawn(options, maps.PICKED, index, i - 0.5, drawn, value)
         return value
+
+
+# -- above a threshold -----------------------------------------------------------------------------------------------
+
+
+class Tail(_Composed):
+    """The distribution of values of which those above a threshold are modelled: a share of all, with a distribution of their own.
+
+    Below the threshold nothing is known: functions of x are NaN there, and so are quantiles that lie there.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Of the values above; its support begins at the threshold.
+    share : array_like
+        Of all values, the share of these.
+    """
+
+    names, family = ("distribution", "share"), "tail"
+
+    def __init__(self, distribution: Distribution, share: ArrayLike):
+        self._compose([distribution], "distribution", share=share)
+
+    def __repr__(self) -> str:
+        return f"Tail({self.params.distribution!r}, share={_shown(self.params.share)})"
+
+    def _value(self, name, x, at):
+        above, share = self._arguments()
+        if name in _QUANTILES:
+            p = x if name == "isf" else at(maps.LOCATED, x, 1.0, -1.0)
+            within = at(maps.LEVEL, p, 0.0, 1.0 / np.asarray(share))
+            return at.of(above, "isf", at(maps.PICKED, within, np.nextafter(1.0, 2.0), math.nan, within))
+        log = name.startswith("log")
+        value = at.of(above, {"cdf": "sf", "logcdf": "logsf"}.get(name, name), x)
+        value = at(maps.LOCATED, value, *((np.log(share), 1.0) if log else (0.0, share)))
+        if name == "cdf":
+            value = at(maps.LOCATED, value, 1.0, -1.0)
+        elif name == "logcdf":
+            value = at(maps.LOG_TAIL, at(maps.LOG, at(maps.LOCATED, at(maps.EXP, value), 1.0, -1.0)), value)
+        return at(maps.PICKED, x, above.support()[0], value, math.nan)
+
+    def support(self) -> tuple[Any, Any]:
+        """The threshold, and the upper end of the support."""
+        return tuple(self._batch(end) for end in self.params.distribution.support())  # type: ignore[return-value]
+
+    def expected_shortfall(self, p: ArrayLike, *, upper: bool = False) -> Any:
+        """Mean of the highest share p, ``upper=True``; NaN for p above the share of the values above the threshold."""
+        if not upper:
+            raise TypeError("below the threshold nothing is known of values: pass upper=True, or turn the sign")
+        if self._labels is not None or has_labels(p):
+            return self._by_labels("expected_shortfall", p, upper=upper)
+        above, share = self._arguments()
+        within = real64(p) / share
+        return above.expected_shortfall(np.where(within <= 1.0, within, math.nan), upper=True)
+
+    def _unknown(self, name):
+        raise TypeError(
+            f"{name}() needs all values, but those below the threshold are not modelled; of the values above it alone it is "
+            f"d.distribution.{name}()"
+        )
+
+    def mean(self) -> Any:
+        """Not known: TypeError."""
+        self._unknown("mean")
+
+    def var(self) -> Any:
+        """Not known: TypeError."""
+        self._unknown("var")
+
+    def entropy(self) -> Any:
+        """Not known: TypeError."""
+        self._unknown("entropy")
+
+    def _expectation(self, func, low, high, conditional):
+        self._unknown("expect")
+
+    def _draws(self, shape, options):
+        self._unknown("rvs")
 
 
 # -- mixtures -------------------------------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ from numbastats.distributions.censoring import (
     pair_of,
     seen,
 )
-from numbastats.distributions.composition import ByItem, with_zeros
+from numbastats.distributions.composition import ByItem, Tail, with_zeros
+from numbastats.distributions.extremes import FewAbove, Threshold, above, check_family, share_error
 from numbastats.distributions.families.stable import Stable
 from numbastats.distributions.intervals import at_places
 from numbastats.distributions.kernels import fits as k
@@ -150,6 +151,11 @@ class DistributionFit(Intervals):
         The parameters of the limit in its own family, and their standard errors; empty where there is none.
     n_free : int
         Number of parameters that were estimated; at a limit, of those of the limit.
+    tail : (float, float) or None
+        ``threshold`` and ``share`` of a fit with a threshold: the share of the values, by weight, above it. The parameters,
+        `loglik` and the criteria are those of the values above.
+    n_below : int
+        Number of the values that are not above the threshold.
     """
 
     cls: type[Distribution]
@@ -176,7 +182,10 @@ class DistributionFit(Intervals):
     _limit: tuple[int, NDArray[np.float64]] | None = None  # place in `_contains` of the class, covariance of `limit_params`
     _cut: tuple[float, float] | None = None  # the truncation
     _censored: bool = False  # whether values were not exact, or seen from an entry on
+    tail: Threshold | None = None
+    n_below: int = 0
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
+    _levels: ClassVar[Callable[..., Any]]  # set by `inference`, too
 
     @property
     def family(self) -> str:
@@ -185,12 +194,17 @@ class DistributionFit(Intervals):
 
     @property
     def distribution(self) -> Distribution:
-        """The distribution with these parameters; at a limit that of the limit."""
+        """The distribution with these parameters; at a limit that of the limit, with a threshold of the values above."""
         return self._made(self.limit_params) if self._limit else distribution_of(self.cls, self.params)
 
     @property
     def whole(self) -> Distribution:
-        """The distribution of all values: that of the fit with the zeros that were set apart, or are beside its own."""
+        """The distribution of all values: of the fit and the zeros that were set apart, or are beside its own.
+
+        Of a fit with a threshold ``sf(x) = share * distribution.sf(x)`` above it, and NaN below.
+        """
+        if self.tail is not None:
+            return Tail(self.distribution, self.tail.share)
         return with_zeros(self.distribution, self.zeros) if self.zeros > 0.0 else self.distribution
 
     def _of_class(self):
@@ -215,8 +229,14 @@ class DistributionFit(Intervals):
             beside = ", a share of zeros " + ("beside those of the distribution" if self.cls.is_discrete else "set apart")
         of = f', its limit "{self.limit}"' if self.limit else ""
         missing = f", {self.n_missing} missing" if self.n_missing else ""
-        values = f"{self.n_values} values{weight}{missing}, log-likelihood {self.loglik:.8g}"
+        above = "" if self.tail is None else f" above the threshold {self.tail.threshold:.10g}, {self.n_below} below"
+        values = f"{self.n_values} values{above}{weight}{missing}, log-likelihood {self.loglik:.8g}"
         return f'family "{self.family}"{of}{beside}, {values}, {self.message}'
+
+    @property
+    def _n_all(self):
+        """Sum of the weights of all values, also of those below the threshold."""
+        return self.n_obs if self.tail is None else self.n_obs / (self.tail.share or math.nan)
 
     @property
     def zeros_se(self) -> float:
@@ -251,7 +271,8 @@ class DistributionFit(Intervals):
         -------
         Table
             A dict of the columns "parameter", "estimate", "se", "lower", "upper", "level" that prints as a table, with the level
-            in the headings; at a limit those of `limit_params` follow. Where there are `zeros`, they are its last row.
+            in the headings; at a limit those of `limit_params` follow. Where there are `zeros`, or the share of the values above
+            a threshold, they are its last row.
 
         Raises
         ------
@@ -263,6 +284,9 @@ class DistributionFit(Intervals):
         errors = [*self.se.values(), *self.limit_se.values()]
         if self.zeros > 0.0:
             names, values, errors = [*names, "zeros"], [*values, self.zeros], [*errors, self.zeros_se]
+        if self.tail is not None:
+            share = self.tail.share
+            names, values, errors = [*names, "share"], [*values, share], [*errors, float(share_error(share, self._n_all))]
         return estimates(names, values, errors, level)
 
     @names_ours
@@ -289,7 +313,8 @@ class DistributionFit(Intervals):
         function : callable or str
             Of a `Distribution`, as ``lambda d: d.ppf(0.01)``; it returns one number. It is called with batches of distributions
             where it understands them, else with one at a time. Where zeros were set apart, the distribution is that of the other
-            values, but for `whole`. Or the name of a parameter in the table of the fit.
+            values, but for `whole`; of a fit with a threshold it is that of all values, and errors have that of the share of the
+            values above. Or the name of a parameter in the table of the fit.
         method : {"delta", "bootstrap", "profile"}
             "delta": derivatives by the parameters and their covariance; the interval is symmetric. "bootstrap": the parametric
             one, which draws `count` data sets of `n_obs` values from the fitted distribution, within its truncation, and fits
@@ -362,6 +387,75 @@ class DistributionFit(Intervals):
             self, function, method, level=level, known=known, whole=whole, count=count, rng=rng, workers=workers
         )
 
+    @names_ours
+    def return_level(
+        self,
+        period: ArrayLike,
+        per: float = 1.0,
+        method: Literal["delta", "bootstrap", "profile"] = "delta",
+        *,
+        level: float = 0.95,
+        x: Any = None,
+        count: int = 999,
+        rng: Any = None,
+        workers: Any = None,
+    ) -> Any:
+        """The level that is exceeded once in a period on the average, with its error.
+
+        Parameters
+        ----------
+        period : float or array_like of shape (k,)
+            Return periods, in years or another unit of time.
+        per : float
+            Number of values of x in a unit of time: 1 for annual maxima and periods in years, 365.25 for daily values of which
+            those above a threshold were fitted.
+        method, level, x, count, rng, workers
+            As in `estimate`. The bootstrap draws its samples once for all periods.
+
+        Returns
+        -------
+        Estimate or Estimates
+            Of one period an `Estimate`; of several `Estimates` with the periods as their keys, whose table has a column "period".
+            There a level that does not exist is NaN, and its message says why.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `estimate`; for periods that are not longer than the time between two values, 1/per; for one period whose level
+            does not exist: it is infinite, or below the threshold, which is exceeded more often than that.
+
+        Warns
+        -----
+        ConvergenceWarning
+            As `estimate`.
+
+        Notes
+        -----
+        The level is the quantile ``isf(1/(period * per))`` of all values, of `whole`. Of block maxima a period is the mean time
+        between blocks whose maximum exceeds the level.
+
+        References
+        ----------
+        S. Coles, An Introduction to Statistical Modeling of Extreme Values (2001), sections 3.3.3 and 4.3.3.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> rain = ns.distributions.Gamma(0.5, scale=8.0).rvs(7305, rng=1)  # of twenty years
+        >>> found = ns.distributions.fit(rain, "gpd", threshold=20.0)
+        >>> found.return_level([1.0, 10.0, 100.0], per=365.25)
+        Estimates: method 'delta', level 0.95, 3 of 3 with a standard error
+        period    value       se  lower 95 %  upper 95 %  status  message
+             1  33.8598  1.19494     31.5178     36.2018       0  ok
+            10  49.5368  4.61439     40.4928     58.5808       0  ok
+           100  66.2722  12.5595      41.656     90.8885       0  ok
+        """
+        known = None
+        if x is not None:
+            known = known_of_one(x, (None,) * 5, "omit", "one(i) of many fits has those of one; fit_many(x, axis=...)", self.cls)
+        options = dict(level=level, whole=True, count=count, rng=rng, workers=workers)
+        return self._levels(self, period, per, method, known=known, **options)
+
 
 _ARRAYS = "params", "se", "covariance", "loglik", "n_obs", "n_values", "zeros", "n_iter", "status", "n_missing"  # of a batch
 
@@ -415,6 +509,10 @@ class DistributionFits(BatchOfFits):
         Parameters of the limits in their own families, by name, and their standard errors; NaN where a fit ended at none.
     n_free : array of int of shape (...)
         Number of parameters that were estimated; at a limit, of those of the limit.
+    tail : (array, array) or None
+        ``threshold`` and ``share`` of fits with thresholds; see `DistributionFit.tail`.
+    n_below : array of int of shape (...)
+        Numbers of the values that are not above the thresholds.
     """
 
     cls: type[Distribution]
@@ -435,9 +533,12 @@ class DistributionFits(BatchOfFits):
     partial: bool = False
     n_missing: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
     _limits: Limits | None = None  # where fits ended at limits
-    _refused: Refusals | None = None  # of series whose values are not admitted
+    _refused: Refusals | FewAbove | None = None  # of series whose values are not admitted
     _cut: tuple[float, float] | None = None  # the truncation
     _censored: bool = False  # whether values were not exact, or seen from an entry on
+    tail: Threshold | None = None
+    n_below: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.zeros((), np.int64))
+    _levels: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
 
     @functools.cached_property
     def keys(self) -> Keys | None:  # type: ignore[override]
@@ -603,9 +704,20 @@ class DistributionFits(BatchOfFits):
     @property
     @_on_host
     def whole(self) -> Distribution:
-        """The distributions of all values: those of the fits with the zeros that were set apart, or are beside their own."""
+        """The distributions of all values, as `DistributionFit.whole` has it."""
+        labelled = lambda values: values if self.labels is None else self.labels.copy(data=values)  # noqa: E731
+        if self.tail is not None:
+            return Tail(self.distribution, labelled(self.tail.share))
         zeros = np.where(np.isnan(self.params).any(axis=-1), math.nan, self.zeros)
-        return with_zeros(self.distribution, zeros if self.labels is None else self.labels.copy(data=zeros))
+        return with_zeros(self.distribution, labelled(zeros))
+
+    @property
+    def _n_all(self):
+        """Sums of the weights of all values, also of those below the thresholds."""
+        if self.tail is None:
+            return self.n_obs
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.n_obs / self.tail.share
 
     @_on_host
     def _rows(self, lo, hi):
@@ -663,6 +775,8 @@ class DistributionFits(BatchOfFits):
         remarks, shape = self.remarks, self.loglik.shape
         missing = f", {self.n_missing.sum()} missing" if self.n_missing.any() else ""
         lines = [f'family "{self.family}", {self.loglik.size} series of shape {shape}, {self.converged.sum()} converged{missing}']
+        if self.tail is not None:
+            lines[0] += f", {self.n_values.sum()} values above the thresholds, {self.n_below.sum()} below"
         told = (self.status != Status.OK) | (remarks != "")
         counts = Counter(zip(self.status[told].tolist(), remarks[told].tolist(), self.limit[told].tolist(), strict=True))
         lines += [f"{count} series: {_in_words(*ending)}" for ending, count in sorted(counts.items())]
@@ -707,6 +821,10 @@ class DistributionFits(BatchOfFits):
         }
         columns |= {name: getattr(self, name) for name in ("loglik", *more, "n_values", "n_obs", "zeros")}
         columns |= {name: getattr(self, name) for name in ("converged", "status")}
+        if self.tail is not None:
+            share = self.tail.share
+            columns |= {"threshold": self.tail.threshold, "share": share, "se_share": share_error(share, self._n_all)}
+            columns |= {"n_below": self.n_below}
         columns |= {"remark": self.remarks, "limit": self.limit}
         columns |= {f"limit_{name}": values for name, values in self.limit_params.items()}
         return columns | {f"limit_se_{name}": values for name, values in self.limit_se.items()}
@@ -736,6 +854,49 @@ class DistributionFits(BatchOfFits):
         """The index of a series from its position."""
         return np.unravel_index(place, self._shape) if len(self._shape) != 1 else place
 
+    @names_ours
+    def return_level(
+        self,
+        period: ArrayLike,
+        per: float = 1.0,
+        method: Literal["delta", "bootstrap"] = "delta",
+        *,
+        level: float = 0.95,
+        count: int = 999,
+        rng: Any = None,
+        workers: Any = None,
+    ) -> Any:
+        """The level of each series that is exceeded once in a period on the average, with its error.
+
+        Parameters
+        ----------
+        period, per
+            As in `DistributionFit.return_level`.
+        method, level, count, rng, workers
+            As in `estimate`.
+
+        Returns
+        -------
+        Estimates
+            Of the shape of the batch, with the keys of its series. Of several periods with an axis for these at the end, and
+            keys of series and period, two columns of the table. A level that does not exist is NaN, and its message says why.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arguments that are not understood, and periods that are not longer than the time between two values, 1/per.
+
+        Examples
+        --------
+        >>> import numbastats as ns
+        >>> maxima = ns.distributions.GEV(0.1, loc=40.0, scale=8.0).rvs((60, 3), rng=1)
+        >>> fits = ns.distributions.fit_many(maxima, "gev", axis=0)
+        >>> fits.return_level([10.0, 100.0]).value.shape
+        (3, 2)
+        """
+        options = dict(level=level, whole=True, count=count, rng=rng, workers=workers)
+        return self._levels(self, period, per, method, **options)
+
     @_on_host
     def _item(self, i: int) -> DistributionFit:
         words = self._words(i)
@@ -753,6 +914,8 @@ class DistributionFits(BatchOfFits):
             )
             within = int(self._limits.which[i]), covariance
             own = dict(limit=limit, limit_params=params_there, limit_se=se_there, _limit=within)
+        if self.tail is not None:
+            own |= dict(tail=Threshold(*(float(a[i]) for a in self.tail)), n_below=int(self.n_below[i]))
         return DistributionFit(
             *(self.cls, params, se, self.covariance[i], loglik, aic, bic, n_obs, n_values, zeros, n_iter, status),
             converged=bool(self.converged[i]),
@@ -1564,7 +1727,7 @@ def _fitted(s, plan, share, device, workers, shown=None, run=None, refused=_refu
     return fits
 
 
-def _by_method(method, series, plan, given, device, workers, shown=None):
+def _by_method(method, series, plan, given, device, workers, shown=None, refused=_refused):
     """Fits by maximum likelihood, or by moments; `given` are the arguments that these do not take, with `zeros` the last."""
     choice("method", method, ("ml", "lmoments", "moments"))
     if method != "ml" and is_lazy(series.x):
@@ -1572,13 +1735,13 @@ def _by_method(method, series, plan, given, device, workers, shown=None):
     if method == "ml" and given[-1] == "inflated":
         return _inflated(series, plan, device, workers)
     if method == "ml":
-        return _fitted(series, plan, given[-1] == "share", device, workers, shown)
+        return _fitted(series, plan, given[-1] == "share", device, workers, shown, refused=refused)
     if any(value is not None for value in given) or series.hi is not None:
         raise ValueError(
             f"method={method!r} takes exact values and a family alone; leave out weights, fixed, censored, event, entry, "
             "truncated and zeros"
         )
-    return _of_moments(method, series, plan)
+    return _of_moments(method, series, plan, refused)
 
 
 def _inflated(s, plan, device, workers):
@@ -1673,7 +1836,7 @@ def _moments_rule(method, cls):
     return rule
 
 
-def _of_moments(method, s, plan):
+def _of_moments(method, s, plan, refused):
     """Fits by moments."""
     cls = plan.cls
     rule = _moments_rule(method, cls)
@@ -1709,7 +1872,7 @@ def _of_moments(method, s, plan):
     ended = np.zeros(shape, np.int64), status.reshape(shape)
     table = params.reshape(*shape, p), blank, square, *sums
     more = dict(labels=s.labels, method=method, n_missing=(np.diff(s.off) - counts).reshape(shape))
-    more["_refused"] = _refused(s, plan, False, status)
+    more["_refused"] = refused(s, plan, False, status)
     found = DistributionFits(cls, cls.names, *table, *ended, s.keys, len(cls._likelihood.free), **more)
     if status.any():
         _tell(found)
@@ -1791,6 +1954,7 @@ def fit(
     event: ArrayLike | None = None,
     entry: ArrayLike | None = None,
     truncated: tuple[float | None, float | None] | None = None,
+    threshold: float | None = None,
     method: FitMethod = "ml",
     nan_policy: NanPolicy = "omit",
 ) -> DistributionFit:
@@ -1833,6 +1997,10 @@ def fit(
     truncated : (float, float), optional
         Ends between which values are seen at all, of all of them alike: the density is divided by the probability between them.
         None or an infinite number for no end. Values at the ends are inside.
+    threshold : float, optional
+        The values above it are fitted by the distribution located there, in the place of all values; for "gpd", "exponential"
+        and other families that begin at loc. ``found.tail`` has the threshold and the share of the values above, and
+        ``found.whole`` the distribution of all values as far as it is known, of which `estimate` and `return_level` take numbers.
     method : {"ml", "lmoments", "moments"}
         Maximum likelihood, or that the first L-moments or moments are those of the data (exact values, without weights).
     nan_policy : {"omit", "raise"}
@@ -1904,7 +2072,10 @@ def fit(
     cls, device = _checked(family, zeros, "cpu", 1)
     fixed, trials = _of_fixed(cls, fixed)
     known = known_of_one(x, (weights, censored, event, entry, trials), nan_policy, "fit_many(x, family, axis=...)", cls)
-    return fit_known(method, known, cls, (weights, fixed, _cut(truncated), zeros), device, 1)._item(0)
+    if threshold is not None and np.ndim(threshold):
+        raise TypeError(f"threshold has shape {np.shape(threshold)}; it is one number here, fit_many takes one for each series")
+    given = weights, fixed, _cut(truncated), zeros
+    return fit_known(method, known, cls, given, device, 1, threshold=threshold)._item(0)
 
 
 def takes(cls, partly, truncated):
@@ -1930,8 +2101,49 @@ def refuse_trials(cls, fixed, called):
         raise ValueError(f"{called} tests one distribution of all values: give one number of trials, as fixed={{'n': 10}}")
 
 
-def fit_known(method, known, cls, given, device, workers, shown=None):
+def _above(method, known, cls, given, device, workers, shown, threshold):
+    """Fits of a class to the values above thresholds: of their excesses, which are then moved."""
+    series, (weights, fixed, cut, zeros) = known.series, given
+    if series.hi is not None or known.entry is not None or cut is not None or zeros is not None or is_lazy(series.x):
+        raise ValueError("threshold= takes exact values in memory; leave out censored=, event=, entry=, truncated= and zeros=")
+    check_family(cls)
+    if "loc" in (fixed or {}):
+        raise ValueError("threshold= is the loc of the distribution; leave loc out of fixed=")
+    excess, u, sums = above(series, threshold)
+    own = fixed if method != "ml" else {**(fixed or {}), "loc": 0.0}
+    plan, w = _plan(cls, own), 1.0 if series.w is None else series.w
+    inside = ~np.isnan(series.x) & (w > 0.0)
+    over = inside & ~np.isnan(excess.x)
+    counts, totals = sums(over), sums(inside)
+
+    def refused(s, plan, share, status):
+        largest = np.full(u.size, -math.inf)
+        np.maximum.at(largest, np.repeat(np.arange(u.size), np.diff(series.off))[inside], series.x[inside])
+        status[(status == Status.NONE_LEFT) & (totals > 0)] = Status.TOO_FEW  # there are values, but none above
+        few = np.flatnonzero(_REFUSED[status])
+        least = plan.least or max(2, plan.free + 1)
+        return FewAbove(few, status, u, counts, totals, largest, least, _refused(s, plan, share, status))
+
+    found = _by_method(method, excess, plan, (weights, own, None, None), device, workers, shown, refused)
+    shape = series.shape
+    u, below = u.reshape(shape), (totals - counts).astype(np.int64).reshape(shape)
+    params = np.array(found.params)
+    params[..., found.names.index("loc")] += u
+    limits = found._limits
+    for place, special in enumerate(cls._contains if limits is not None else ()):
+        there, own_names = limits.which == place, CLASSES[special.family].names
+        limits.params[there, own_names.index("loc")] += u[there]
+    with np.errstate(invalid="ignore"):
+        masses = (counts, totals) if series.w is None else (sums(np.where(kept, w, 0.0)) for kept in (over, inside))
+        share = np.divide(*masses).reshape(shape)
+    missing = found.n_missing - below
+    return dataclasses.replace(found, params=params, n_missing=missing, tail=Threshold(u, share), n_below=below)
+
+
+def fit_known(method, known, cls, given, device, workers, shown=None, threshold=None):
     """Fits of a class to series and what is known of them; `given` are weights, fixed, the truncation and zeros."""
+    if threshold is not None:
+        return _above(method, known, cls, given, device, workers, shown, threshold)
     series, (_, fixed, cut, zeros) = known.series, given
     plan = _plan(cls, fixed, series.hi is not None, cut)
     if known.trials is not None:
@@ -1966,6 +2178,7 @@ def fit_many(  # noqa: PLR0913
     event: ArrayLike | None = None,
     entry: ArrayLike | None = None,
     truncated: tuple[float | None, float | None] | None = None,
+    threshold: ArrayLike | None = None,
     method: FitMethod = "ml",
     nan_policy: NanPolicy = "omit",
     device: Device = None,
@@ -1984,6 +2197,9 @@ def fit_many(  # noqa: PLR0913
         As in `fit`.
     censored, event, entry : array_like, optional
         As in `fit`; they go with `data` as `weights` do. `data` may be None where `censored` has all.
+    threshold : array_like, optional
+        As in `fit`: one number, or one for each series, an array of the shape of the result; of series with keys also a dict, or
+        a series of pandas with the keys as its index; of an array of xarray another one with its labels.
     axis : int, optional
         Along which the values of a series run; the last one by default.
     by : str or sequence of str, optional
@@ -2046,13 +2262,14 @@ def fit_many(  # noqa: PLR0913
             known = _known_series(data, given, axis, by, dim, least, "data")
         else:
             word = None if cls.is_discrete else cls.family
-            plain = where == "cuda" and weights is None and (method, nan_policy) == ("ml", "omit") and zeros != "inflated"
+            plain = where == "cuda" and weights is threshold is None and (method, nan_policy) == ("ml", "omit")
+            plain = plain and zeros != "inflated"
             stays = plain and like is not None and by is dim is None and _stays(data, axis)
             known = _Known(series_of(data, axis, weights, least, by, dim, family=word, stays=stays))
         if isinstance(known.series.x, np.ndarray):
             refuse_missing(known.series.x, nan_policy, "data", known.series.off)
     with bar(progress, math.prod(known.series.shape), "distributions.fit_many") as shown:
-        found = fit_known(method, known, cls, (weights, fixed, cut, zeros), where, workers, shown)
+        found = fit_known(method, known, cls, (weights, fixed, cut, zeros), where, workers, shown, threshold)
     return found if like is None else found._in_kind(like)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import checked_level, choice, is_integer, is_lazy
-from numbastats._core.data import NanPolicy, is_missing, labels_of
+from numbastats._core.data import NanPolicy, doubles, is_missing, labels_of
 from numbastats._core.edf import LARGEST, distance, distance_of_count_steps, distance_of_counts, distance_of_steps
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
-from numbastats._core.groups import labelled_sets
+from numbastats._core.groups import Keys, labelled_sets
 from numbastats._core.information import unit_moves
 from numbastats._core.options import hands_on
 from numbastats._core.random import normalise_rng
@@ -25,7 +25,8 @@ from numbastats._core.results import Around, Batch, BatchOfFits, Result, Table, 
 from numbastats._core.status import Status
 from numbastats.distributions.arguments import CompareOptions, Zeros
 from numbastats.distributions.censoring import is_censored_data
-from numbastats.distributions.composition import log_probability, with_zeros
+from numbastats.distributions.composition import Tail, log_probability, with_zeros
+from numbastats.distributions.extremes import share_error
 from numbastats.distributions.fitting import (
     CLASSES,
     DistributionFit,
@@ -65,7 +66,7 @@ Kinds = Literal["continuous", "counts", "all"]
 _FITS = 1 << 16  # whose derivatives are computed at a time
 _STEP = 0.05  # of derivatives, in standard errors
 _FARTHEST = 100.0  # standard errors within which a profile is followed
-_SHARE = "share of zeros"  # a coordinate of fits with zeros, of which estimates of the other parameters are independent
+_SHARE = "share"  # of zeros, or of the values above a threshold: a coordinate that estimates of the others are independent of
 
 # --- estimates ---------------------------------------------------------------------------------------------------------
 
@@ -163,7 +164,8 @@ class Estimates(Batch):
         return Estimate(*numbers, self.level, self.method, None, str(self.messages.flat[i]))
 
     def _headline(self) -> str:
-        found = f"{int(np.isfinite(self.se).sum())} of {len(self)} with a standard error"
+        there, what = (self.lower, "an interval") if self.method == "profile" else (self.se, "a standard error")
+        found = f"{int(np.isfinite(there).sum())} of {len(self)} with {what}"
         return f"method {self.method!r}, level {self.level:g}, {found}"
 
     def summary(self) -> Table:
@@ -242,34 +244,43 @@ def _charted(part):
     return _Chart(part.make, part.allowed, part.together, part.params, free, logs, centre, root)
 
 
-def _whole_made(make, counts, params):
-    """Distributions with zeros from parameters by name, the share of all zeros among them; NaN where it is too small."""
-    others = {name: value for name, value in params.items() if name != _SHARE}
-    d, zeros = make(others), np.asarray(params[_SHARE])
+def _zero_inflated(counts, d, share):
+    """Distributions with zeros, from the share of all zeros; NaN where it is too small."""
     if counts:
         at_0 = np.asarray(d.pmf(0.0))
-        zeros = (zeros - at_0) / (1.0 - at_0)
-    return with_zeros(d, np.where((zeros >= 0.0) & (zeros < 1.0), zeros, math.nan))
+        share = (share - at_0) / (1.0 - at_0)
+    return with_zeros(d, np.where((share >= 0.0) & (share < 1.0), share, math.nan))
+
+
+def _whole_made(make, combine, params):
+    """Distributions of all values from parameters by name, the share among them."""
+    others = {name: value for name, value in params.items() if name != _SHARE}
+    return combine(make(others), np.asarray(params[_SHARE]))
 
 
 def _whole_allowed(allowed, params):
     """Whether parameters of such distributions are in the domain."""
-    return allowed({name: v for name, v in params.items() if name != _SHARE}) & (params[_SHARE] > 0.0) & (params[_SHARE] < 1.0)
+    return allowed({name: v for name, v in params.items() if name != _SHARE}) & (params[_SHARE] > 0.0) & (params[_SHARE] <= 1.0)
 
 
-def _with_share(part, zeros, n_obs, counts):
-    """`Around` fits with zeros: with the share of all zeros, whose estimate is independent of the others."""
-    share, total = zeros, n_obs / (1.0 - zeros)
-    if counts:
-        at_0 = np.asarray(part.make(part.params).pmf(0.0))
-        share, total = zeros + (1.0 - zeros) * at_0, n_obs
-    var, (n, p) = share * (1.0 - share) / total, part.covariance.shape[:2]
+def _with_share(part, batch):
+    """`Around` fits with zeros, or with thresholds, and the share of zeros or of the values above."""
+    of = lambda values: np.ravel(values)[part.places]  # noqa: E731
+    if batch.tail is not None:
+        share, total, combine = of(batch.tail.share), of(batch._n_all), Tail
+    else:
+        share, counts = of(batch.zeros), batch.cls.is_discrete
+        total, combine = of(batch.n_obs) / (1.0 - share), functools.partial(_zero_inflated, counts)
+        if counts:
+            at_0 = np.asarray(part.make(part.params).pmf(0.0))
+            share, total = share + (1.0 - share) * at_0, of(batch.n_obs)
+    se, (n, p) = share_error(share, total), part.covariance.shape[:2]
     covariance = np.zeros((n, p + 1, p + 1))
-    covariance[:, :p, :p], covariance[:, p, p] = part.covariance, var
-    make = functools.partial(_whole_made, part.make, counts)
+    covariance[:, :p, :p], covariance[:, p, p] = part.covariance, np.square(se)
+    make = functools.partial(_whole_made, part.make, combine)
     allowed = functools.partial(_whole_allowed, part.allowed)
     more = dict(make=make, allowed=allowed, covariance=covariance)
-    return part._replace(params=part.params | {_SHARE: share}, se=part.se | {_SHARE: np.sqrt(var)}, **more)
+    return part._replace(params=part.params | {_SHARE: share}, se=part.se | {_SHARE: se}, **more)
 
 
 def _chart(found, method, whole=False):
@@ -280,7 +291,7 @@ def _chart(found, method, whole=False):
     cls = found.cls if place is None else class_of(found.limit)
     around = Around(np.zeros(1, int), found._made, cls.in_domain, cls._positive, params, se, np.asarray(full)[None])
     if whole:
-        around = _with_share(around, np.array([found.zeros]), np.array([found.n_obs]), found.cls.is_discrete)
+        around = _with_share(around, found)
     chart = _charted(around)
     if not chart.free:
         raise ValueError("every parameter of the fit was fixed: nothing has an error")
@@ -394,10 +405,10 @@ def _zeros_of(found):
     return None if not found.zeros > 0.0 else "inflated" if found.cls.is_discrete else "share"
 
 
-def _bootstrap(found, function, level, known, whole, count, rng, workers):
+def _bootstrap(found, functions, level, known, whole, count, rng, workers):
+    """Estimates of several functions, from the same samples."""
     _check_count(count)
-    value, parts, of = _at_estimate(found, function, whole), [], "whole" if whole else "distribution"
-    drawn = Drawn(found, _zeros_of(found), workers, whole)
+    parts, of, drawn = [], "whole" if whole else "distribution", Drawn(found, _zeros_of(found), workers, whole)
     if by_rows := found._censored:
         if known is None:
             raise ValueError(
@@ -406,13 +417,25 @@ def _bootstrap(found, function, level, known, whole, count, rng, workers):
             )
         _refuse_others(found, _likelihood(found, known))
     for sets in drawn.rows(known, count, rng) if by_rows else drawn.exact(count, rng):
-        again = sets.fits
-        if isinstance(function, str):
-            values = again[function]
-        else:
-            values = _values(function, getattr(again, of), lambda i, again=again: getattr(again.one(i), of))
-        parts.append(np.where(again.converged, values, math.nan))
-    samples = np.concatenate(parts)
+        parts.append([_of_samples(sets.fits, function, of) for function in functions])
+    samples = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return [
+        _of_quantiles(_at_estimate(found, function, whole), values, level, count, by_rows)
+        for function, values in zip(functions, samples, strict=True)
+    ]
+
+
+def _of_samples(again, function, of):
+    """A function of the distributions of fits to samples, NaN where these did not converge."""
+    if isinstance(function, str):
+        values = again[function]
+    else:
+        values = _values(function, getattr(again, of), lambda i: getattr(again.one(i), of))
+    return np.where(again.converged, values, math.nan)
+
+
+def _of_quantiles(value, samples, level, count, by_rows):
+    """The estimate with quantiles of its values in samples as its ends."""
     used = samples[~np.isnan(samples)]
     message = "ok"
     if used.size < count:
@@ -432,15 +455,19 @@ def _bootstrap(found, function, level, known, whole, count, rng, workers):
 
 
 def _corrected(places, used, value):
-    """Places of quantiles that are corrected for the bias of the median."""
+    """Places of quantiles that are corrected for the bias of the median, as shares of one value more than there are."""
     from scipy.special import ndtr, ndtri
 
     below = (np.sum(used < value) + 0.5 * np.sum(used == value)) / used.size
-    return ndtr(ndtri(places) + 2.0 * ndtri(np.clip(below, 0.5 / used.size, 1.0 - 0.5 / used.size)))
+    middle = ndtri(np.clip(below, 0.5 / used.size, 1.0 - 0.5 / used.size))
+    return np.clip((ndtr(ndtri(places) + 2.0 * middle) * (used.size + 1.0) - 1.0) / (used.size - 1.0), 0.0, 1.0)
 
 
 def _likelihood(found, known):
-    """The log-likelihood of the data by distributions (B, 1), those without zeros, and the weights of zeros and other values."""
+    """The log-likelihood of the data by distributions (B, 1), those without zeros, and the weights of zeros and other values.
+
+    With a threshold it is that of the values above, and the weights are those of the values above and below.
+    """
     s, zeros, cut = known.series, _zeros_of(found), found._cut or (-math.inf, math.inf)
     lo, hi = s.x, s.x if s.hi is None else s.hi
     w = np.ones(lo.size) if s.w is None else s.w
@@ -449,6 +476,9 @@ def _likelihood(found, known):
     none = use & (lo == 0.0) & (hi == 0.0) & (zeros is not None)
     use &= ~none
     masses = float(w[none].sum()), float(w[use].sum())
+    if found.tail is not None:
+        below, use = use & (lo <= found.tail.threshold), use & (lo > found.tail.threshold)
+        masses = float(w[use].sum()), float(w[below].sum())
     lo, hi, late, w = (a[use] for a in (lo, hi, late, w))
     exact = lo == hi
     low, high = cut
@@ -472,8 +502,10 @@ def _likelihood(found, known):
 
 
 def _of_share(share, masses):
-    """The log-likelihood of a share of zeros."""
-    return masses[0] * np.log(share) + masses[1] * np.log1p(-share)
+    """The log-likelihood of a share, of zeros or of the values above a threshold."""
+    from scipy.special import xlog1py, xlogy
+
+    return xlogy(masses[0], share) + xlog1py(masses[1], -share)
 
 
 def _refuse_others(found, likelihood):
@@ -488,12 +520,22 @@ def _refuse_others(found, likelihood):
             f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; pass "
             "weights=, censored=, event= and entry= as fit had them"
         )
+    if found.tail is not None and abs(masses[0] - found.tail.share * sum(masses)) > 1e-6 * masses[0]:
+        raise ValueError(
+            f"x are not the data of this fit: a share of {masses[0] / sum(masses):.6g} is above the threshold, not "
+            f"{found.tail.share:.6g}; pass all values, also those below"
+        )
 
 
-def _profile(found, function, level, known, whole):
-    """Ends of the range of the function over the parameters whose log-likelihood is within half the quantile of chi-square."""
-    from scipy.optimize import minimize
+class _Room(NamedTuple):
+    """What a profile goes through: coordinates around a fit, and the log-likelihood there."""
 
+    chart: _Chart
+    loglik: Callable[..., Any]  # at coordinates of shape (B, q)
+
+
+def _room(found, known, whole):
+    """The coordinates, and the log-likelihood of the data of a fit."""
     if known is None:
         raise ValueError(
             'method="profile" needs the data of the fit: pass x=, and event=, censored=, entry= and weights= as fit had them'
@@ -509,6 +551,14 @@ def _profile(found, function, level, known, whole):
         total = of_data(found._made(columns))
         return total if share is None else total + _of_share(share[:, 0], masses)
 
+    return _Room(chart, loglik)
+
+
+def _profile(found, function, level, room, whole):
+    """Ends of the range of the function over the parameters whose log-likelihood is within half the quantile of chi-square."""
+    from scipy.optimize import minimize
+
+    chart, loglik = room
     origin = np.zeros((1, len(chart.free)))
     with np.errstate(all="ignore"):
         best = float(loglik(origin)[0])
@@ -519,14 +569,14 @@ def _profile(found, function, level, known, whole):
         if not 0.0 < size < math.inf:
             raise ValueError(f"the function, {value:.6g} at the estimate, has no profile: its derivatives there are {slope}")
         ends, said = [], []
-        room = {
+        within = {
             "type": "ineq",
             "fun": lambda u: 0.5 * limit**2 - best + loglik(u[None])[0],
             "jac": lambda u: _gradient(loglik, u),
         }
         for sign, side in ((-1.0, "lower"), (1.0, "upper")):
             u, reach, crossed = 0.8 * sign * limit * slope / size, 1.25 * limit, False
-            if math.isinf(there := float(of(u[None])[0])) and room["fun"](u) > 0.0:  # as a mean that likely parameters have not
+            if math.isinf(there := float(of(u[None])[0])) and within["fun"](u) > 0.0:  # as a mean that likely parameters have not
                 ends.append(there)
                 continue
             while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
@@ -534,16 +584,18 @@ def _profile(found, function, level, known, whole):
                     lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
                     u,
                     jac=lambda u, sign=sign: -sign * _gradient(of, u) / size,
-                    constraints=[room],
+                    constraints=[within],
                     bounds=[(-reach, reach)] * slope.size,
                     method="SLSQP",
                     options={"ftol": 1e-9, "maxiter": 200},
                 )
-                left = room["fun"](answer.x)
+                left = within["fun"](answer.x)
                 crossed = abs(left) < 1e-3 * limit**2 and np.abs(answer.x).max() < 0.999 * reach
                 u, reach = answer.x if left > 0.0 else u, 1.5 * reach
             ends.append(float(of(answer.x[None])[0]) if crossed else math.nan)
-            said += [] if crossed else [f"the likelihood is too flat for the {side} end"]
+            absent = math.isnan(float(of((sign * limit * slope / size)[None])[0]))  # as a level below the threshold
+            why = "the function does not exist at" if absent else "the likelihood is too flat for"
+            said += [] if crossed else [f"{why} the {side} end"]
     message = "; ".join(said) or "ok"
     if said:
         warn(f"estimate: {message}", ConvergenceWarning)
@@ -581,6 +633,13 @@ def _check_estimate(function, level):
     return checked_level(level)
 
 
+def _check_method(found, method):
+    """Raise where there is no such method, or no fit."""
+    choice("method", method, ("delta", "bootstrap", "profile"))
+    if not found.converged:
+        raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
+
+
 def estimated(
     found: DistributionFit,
     function: Callable[[Any], Any] | str,
@@ -594,20 +653,18 @@ def estimated(
     workers: Any,
 ) -> Estimate:
     """`DistributionFit.estimate`; `known` are the data, or None."""
-    choice("method", method, ("delta", "bootstrap", "profile"))
     level = _check_estimate(function, level)
-    if not found.converged:
-        raise ValueError(f"nothing follows from a fit that did not converge: {found.message}")
+    _check_method(found, method)
     if whole and isinstance(function, str):
         raise TypeError(f"whole=True takes a function of the distribution, as lambda d: d.mean(), not the name {function!r}")
-    whole = whole and found.zeros > 0.0
+    whole = found.tail is not None or (whole and found.zeros > 0.0)
     row, function = _row(found, function, level, method) if isinstance(function, str) else (None, function)
     if method == "delta":
         made = row or _delta(found, function, level, whole)
     elif method == "profile":
-        made = _profile(found, function, level, known, whole)
+        made = _profile(found, function, level, _room(found, known, whole), whole)
     else:
-        made = _bootstrap(found, function, level, known, whole, count, rng, workers)
+        made = _bootstrap(found, [function], level, known, whole, count, rng, workers)[0]
     if found.zeros > 0.0 and function != "zeros" and not whole:
         made = dataclasses.replace(made, message=f"{made.message}, of the distribution without the share of zeros")
     return made
@@ -619,17 +676,16 @@ Survival._estimate = Estimate
 
 def _parts_of(batch, whole):
     """`Around` the fits of a batch; of the whole those with zeros apart."""
+    above = getattr(batch, "tail", None) is not None
     for part in batch._parts():
-        if not whole:
+        if not (whole or above):
             yield part
             continue
-        zeros = np.ravel(batch.zeros)[part.places]
-        for some in (zeros > 0.0, ~(zeros > 0.0)):
+        with_share = np.full(part.places.size, True) if above else np.ravel(batch.zeros)[part.places] > 0.0
+        for some in (with_share, ~with_share):
             alike = part.some(np.flatnonzero(some))
-            if alike.places.size and zeros[some][0] > 0.0:
-                alike = _with_share(alike, zeros[some], np.ravel(batch.n_obs)[alike.places], batch.cls.is_discrete)
             if alike.places.size:
-                yield alike
+                yield _with_share(alike, batch) if some is with_share else alike
 
 
 def _deltas(batch, function, whole):
@@ -736,6 +792,153 @@ def estimates(
 
 BatchOfFits._estimates = staticmethod(estimates)
 
+# --- return levels -------------------------------------------------------------------------------------------------------
+
+
+def _periods(period, per):
+    """Return periods, and the probabilities that a value exceeds their levels."""
+    if not isinstance(per, int | float | np.integer | np.floating) or not 0.0 < per < math.inf:
+        raise ValueError(f"per={per!r} must be a number > 0, the number of values in a unit of time")
+    periods = doubles(period, "period")
+    if periods.ndim > 1:
+        raise ValueError(f"period has shape {periods.shape}; pass one number, or several in one dimension")
+    short = ~((periods * per > 1.0) & (periods < math.inf))
+    if short.any():
+        wrong = np.atleast_1d(periods)[np.argmax(short)]
+        raise ValueError(
+            f"period={wrong:g} must be finite and longer than the time between two values, 1/per={1.0 / per:g}"
+            + (", as more than a year of annual maxima; per= is the number of values in a year" if per == 1.0 else "")
+        )
+    return periods, 1.0 / (periods * per)
+
+
+def _absent(found, p, per):
+    """Why a fit has no level that is exceeded with probability p, "" where it has one."""
+    if found.tail is not None and p >= found.tail.share:
+        shortest = 1.0 / (found.tail.share * per)
+        return (
+            f"the level is below the threshold {found.tail.threshold:.6g}, which is exceeded every {shortest:.4g} units of time: "
+            "ask for longer periods, or fit with a lower threshold"
+        )
+    return "" if math.isfinite(float(found.whole.isf(p))) else "the level is infinite, or no double"
+
+
+def return_levels(
+    found: DistributionFit | DistributionFits, period: ArrayLike, per: float, method: str, **options: Any
+) -> Estimate | Estimates:
+    """`return_level` of a fit, and of many."""
+    periods, p = _periods(period, per)
+    if found._censored and method != "delta":
+        raise ValueError(
+            f"method={method!r} needs all that is known of the values, which found.estimate(lambda d: d.isf(1 / (period * per)), "
+            f"{method!r}, x=, event=...) takes"
+        )
+    functions = [functools.partial(_level, p=float(one)) for one in np.ravel(p)]
+    if isinstance(found, DistributionFits):
+        return _levels_of_many(found._host, periods, per, functions, method, options)
+    _check_method(found, method)
+    said = [_absent(found, float(one), per) for one in np.ravel(p)]
+    if periods.ndim:
+        return _levels_of_one(found, periods, functions, said, method, options)
+    if said[0]:
+        raise ValueError(said[0])
+    return estimated(found, functions[0], method, **options)
+
+
+def _levels_of_one(found, periods, functions, said, method, options):
+    """Levels of several periods; NaN, and the reason, where one has none or no interval."""
+    level, there = checked_level(options["level"]), [i for i, words in enumerate(said) if not words]
+    made = [Estimate(*[math.nan] * 4, level, method, None, words) for words in said]
+    some = [functions[i] for i in there]
+    whole = found.tail is not None or found.zeros > 0.0
+    if method == "bootstrap":
+        samples = tuple(options[name] for name in ("count", "rng", "workers"))
+        estimates = _bootstrap(found, some, level, None, whole, *samples) if some else []
+    else:
+        if method == "profile":
+            room = _room(found, options["known"], whole)
+            estimate = functools.partial(_profile, level=level, room=room, whole=whole)
+        else:
+            _chart(found, method, whole)  # says where there are no standard errors
+            estimate = functools.partial(_delta, level=level, whole=whole)
+        estimates = [_attempted(found, function, method, level, estimate) for function in some]
+    for i, one in zip(there, estimates, strict=True):
+        made[i] = one
+    arrays = [np.array([getattr(one, name) for one in made]) for name in ("value", "se", "lower", "upper")]
+    words = np.array([one.message for one in made], dtype=np.str_)
+    status = np.full(len(made), found.status)
+    return Estimates(*arrays, level, method, status, words, Keys.of(periods.tolist(), ("period",)))
+
+
+def _attempted(found, function, method, level, estimate):
+    """The estimate of a function; of one that has none its value and the reason."""
+    try:
+        return estimate(found, function)
+    except ValueError as error:
+        return Estimate(_at_estimate(found, function, True), *[math.nan] * 3, level, method, None, str(error))
+
+
+def _levels_of_many(found, periods, per, functions, method, options):
+    """Levels of many fits, with an axis for several periods."""
+    if method == "profile":
+        raise ValueError('method="profile" is of one fit and its data: fits.one(key).return_level(..., "profile", x=data)')
+    choice("method", method, ("delta", "bootstrap"))
+    n, several, status = len(found), np.atleast_1d(periods), np.ravel(found.status)
+    if method == "bootstrap":
+        numbers, said = _bootstrapped_levels(found, several, per, functions, options)
+    else:
+        parts = [estimates(found, function, method, **options) for function in functions]
+        names = ("value", "se", "lower", "upper")
+        numbers = np.array([[np.ravel(getattr(part, name)) for part in parts] for name in names]).reshape(4, -1, n).swapaxes(1, 2)
+        said = np.array([np.ravel(part.messages) for part in parts], dtype=object).reshape(-1, n).T
+        if found.tail is not None:
+            below = (np.ravel(found.tail.share)[:, None] <= 1.0 / (several * per)) & np.ravel(found.converged)[:, None]
+            said = np.where(below, "the level is below the threshold", said)
+    shape = (*found._shape, *periods.shape)
+    numbers, said = numbers.reshape(4, *shape), said.astype(np.str_).reshape(shape)
+    status = np.broadcast_to(status[:, None], (n, several.size)).reshape(shape)
+    keys = _with_periods(found, several) if periods.ndim else found.keys
+    return Estimates(*numbers, checked_level(options["level"]), method, status, said, keys)
+
+
+def _bootstrapped_levels(found, periods, per, functions, options):
+    """Numbers and messages of the levels of many fits, by a bootstrap of each."""
+    _check_count(options["count"])
+    key, numbers = normalise_rng(options["rng"]), np.full((4, len(found), periods.size), math.nan)
+    said = np.repeat(np.array(np.ravel(found.messages), dtype=object)[:, None], periods.size, axis=1)
+    for i in np.flatnonzero(np.ravel(found.converged)).tolist():
+        one, own = found.at(i), options | {"rng": np.random.default_rng([int(key), i])}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the messages say it
+                absent = [_absent(one, 1.0 / (period * per), per) for period in periods.tolist()]
+                levels = _levels_of_one(one, periods, functions, absent, "bootstrap", own)
+            numbers[:, i], said[i] = (levels.value, levels.se, levels.lower, levels.upper), levels.messages
+        except (ValueError, ArithmeticError) as error:
+            said[i] = str(error)
+    return numbers, said
+
+
+def _with_periods(found, periods):
+    """Keys of series and periods; without keys of the series by their indices."""
+    keys, shape = found.keys, found._shape
+    if keys is None:
+        names = ["series"] if len(shape) == 1 else [f"series_{i}" for i in range(len(shape))]
+        keys = Keys.of(np.ndindex(shape), names)
+    else:
+        names = keys.names or ("key",)
+        keys = Keys.of((key if len(names) > 1 else (key,) for key in keys), names, keys.library)
+    return Keys.of(((*key, period) for key in keys for period in periods.tolist()), (*keys.names, "period"), keys.library)
+
+
+def _level(d, p):
+    """The level that values exceed with probability p."""
+    return d.isf(p)
+
+
+DistributionFit._levels = staticmethod(return_levels)
+DistributionFits._levels = staticmethod(return_levels)
+
 # --- distances ---------------------------------------------------------------------------------------------------------
 
 
@@ -759,7 +962,7 @@ class _Observed:
 
     def __init__(self, known, cls, zeros, cut):
         self.known, self.zeros = without_zeros(known) if zeros == "share" else known, zeros
-        s, low, high = self.known.series, *(cut or (-math.inf, math.inf))
+        s, (low, high) = self.known.series, cut or (-math.inf, math.inf)
         self.exact = s.hi is None and s.w is None and known.entry is None
         if known.entry is not None:  # the estimate is that of values above the least entry
             least = float(np.min(known.entry, initial=math.inf, where=~np.isnan(s.x)))
@@ -1191,7 +1394,7 @@ def compare(
     (['gamma', 'weibull', 'lognormal', 'normal'], 'gamma')
     """
     choice("criterion", criterion, ("bic", "aic"))
-    given = dict(weights=weights, censored=censored, event=event, entry=entry)
+    given: dict[str, Any] = dict(weights=weights, censored=censored, event=event, entry=entry)
     partly = any(v is not None for v in (censored, event, entry)) or is_censored_data(x)
     values = np.empty(0) if partly else one_series(x, "compare_many(x, axis=...) is for many series")
     families, note = _by_values(
@@ -1317,13 +1520,13 @@ def goodness(  # noqa: PLR0913
     Notes
     -----
     Of censored values, and those with entries, distances are those between the fitted distribution and the nonparametric
-    estimate: the product limit of Kaplan and Meier where times are exact or open above, else Turnbull's. Where that tells only
-    that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it. The
-    simulated data sets have the entries and the truncation of the data. Their times of censoring are known of units that were censored; for
-    others they are drawn from the product limit of these times, after the event. Between other ends, as of inspections, a
-    simulated value gets one of the intervals of the data that hold it, with chances 1/(n P), P its probability by Turnbull's
-    estimate; that censoring tells nothing of the values is presumed. With ``zeros="share"`` the test is that of the other values,
-    as the share of zeros is fitted as it is; with "inflated" that of all counts.
+    estimate: the product limit of Kaplan and Meier where times are exact or open above, else Turnbull's. Where that tells
+    only that mass lies between two ends, or beyond the last time, it is taken to lie there as the fitted distribution has it.
+    The simulated data sets have the entries and the truncation of the data. Times of censoring are known of units that were
+    censored; for others they are drawn from the product limit of these times, after the event. Between other ends, as of
+    inspections, a simulated value gets one of the intervals of the data that hold it, with chances 1/(n P), P its probability
+    by Turnbull's estimate; that censoring tells nothing of the values is presumed. With ``zeros="share"`` the test is that of
+    the other values, as the share of zeros is fitted as it is; with "inflated" that of all counts.
 
     The hyperbolic families take 0.1 s for each data set, as their distribution functions are tables.
 
@@ -1348,7 +1551,7 @@ def goodness(  # noqa: PLR0913
     if isinstance(x, DistributionFits):
         raise TypeError("x are fits, which do not keep the values: pass the data, goodness_many(data, family) for many series")
     refuse_trials(class_of(family), fixed, "goodness")
-    given = dict(weights=weights, censored=censored, event=event, entry=entry)
+    given: dict[str, Any] = dict(weights=weights, censored=censored, event=event, entry=entry)
     known = known_of_one(x, (*given.values(), None), nan_policy, "goodness takes one series, goodness_many", class_of(family))
     known = known if weights is None else expanded(known)
     found = fit(x, family, fixed=fixed, zeros=zeros, truncated=truncated, nan_policy=nan_policy, **given)
@@ -1527,9 +1730,9 @@ def goodness_many(  # noqa: PLR0913
     if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):  # an iterator, which is read twice
         data = list(data)
     refuse_trials(class_of(family), fixed, "goodness_many")
-    given = dict(censored=censored, event=event, entry=entry)
-    options = dict(fixed=fixed, zeros=zeros, truncated=truncated, workers=workers, nan_policy=nan_policy)
-    fits = fit_many(data, family, axis=axis, by=by, dim=dim, **given, **options)._host  # type: ignore[arg-type]
+    given: dict[str, Any] = dict(censored=censored, event=event, entry=entry)
+    options: dict[str, Any] = dict(fixed=fixed, zeros=zeros, truncated=truncated, workers=workers, nan_policy=nan_policy)
+    fits = fit_many(data, family, axis=axis, by=by, dim=dim, **given, **options)._host
     known = known_of_many(data, (None, *given.values(), None), "omit", axis, by, dim)
     series = known.series
     n, key = len(fits), normalise_rng(rng)

@@ -26,6 +26,7 @@ __all__ = ["Steps", "Survival", "Survivals", "steps_of", "survival", "survival_m
 Band = Literal["log-log", "plain"]
 _EQUAL = 1e-12  # of probabilities
 _NO_MASS = 1e-9  # below it a mass is one that the maximum has not
+_NO_UNIT = 1e-4  # of a unit is none
 _NAMES = "Kaplan-Meier", "Turnbull"
 _EARLY = "the estimate is 0 from {:g} on, where all at risk had their event; those who entered later do not count"
 _UNENDED = "no convergence: the log-likelihood still rises by {:.1g} for each unit of weight and of mass that moves"
@@ -47,6 +48,7 @@ class Steps(NamedTuple):
     last: NDArray[np.float64]  # beyond it nothing is known
     n_obs: NDArray[np.float64]  # sum of the weights
     n_values: NDArray[np.int64]
+    alive: NDArray[np.float64]  # up to there a value is known to have come
     start: NDArray[np.float64]  # the least entry, of values below which nothing is known; -inf without entries
 
     @property
@@ -98,7 +100,7 @@ class Steps(NamedTuple):
         if not one.events.any():
             return "no event was seen: the estimate is 1 as far as it goes"
         falls = one.time[one.survival == 0.0]
-        return _EARLY.format(falls[0]) if falls.size and falls[0] < one.last[0] else status.meaning
+        return _EARLY.format(falls[0]) if falls.size and falls[0] < one.alive[0] else status.meaning
 
 
 def steps_of(known: Any, workers: Any = None) -> Steps:
@@ -117,8 +119,14 @@ def steps_of(known: Any, workers: Any = None) -> Steps:
         )
     estimated = _regions if ((lo < hi) & (hi < math.inf) & use).any() else _limits
     which, lo, hi, late, w = (np.ascontiguousarray(a[use]) for a in (which, lo, hi, late, w))
-    start = _each(np.minimum, which, late, s.off.size - 1)
-    return estimated(s.off.size - 1, which, lo, hi, late, w, workers)._replace(start=start)
+    count = s.off.size - 1
+    last, alive = np.where(hi < math.inf, hi, lo), np.where(lo < hi, np.nextafter(lo, hi), lo)
+    last, alive, start = (
+        _each(extreme, which, values, count) for extreme, values in ((np.maximum, last), (np.maximum, alive), (np.minimum, late))
+    )
+    places = estimated(count, which, lo, hi, late, w, workers)
+    weights, values = np.bincount(which, w, count), np.bincount(which, minlength=count)
+    return Steps._make((*places, last, weights, values, alive, start))
 
 
 def _off(which, count):
@@ -135,7 +143,7 @@ def _each(extreme, which, values, count):
 
 
 def _limits(count, which, lo, hi, late, w, workers):
-    """Product limits of exact times and of times that are open above."""
+    """Product limits of exact times and of times that are open above: the first columns of `Steps`."""
     order = np.lexsort((lo, which)) if count > 1 else np.argsort(lo)
     of, at, weight, exact = which[order], lo[order], w[order], (lo == hi)[order]
     new = np.ones(lo.size, bool)
@@ -151,16 +159,9 @@ def _limits(count, which, lo, hi, late, w, workers):
         within = (into >= 0) & (of_row[into] == which[unit])
         left -= np.bincount(into[within], w[unit[within]], time.size)
     off, survival, variance = _off(of_row, count), np.empty(time.size), np.empty(time.size)
-    run_loop(product_limit, lo.size, workers, off, left, events, survival, variance)
+    run_loop(product_limit, lo.size if count > 1 else 1, workers, off, left, events, survival, variance)
     status = np.where(np.diff(off) > 0, Status.OK, Status.NONE_LEFT).astype(np.int64)
-    return Steps(off, time, time, left, events, censored, survival, variance, status, *_totals(count, which, lo, w))
-
-
-def _totals(count, which, last, w, gradient=math.nan):
-    """The last columns of `Steps`."""
-    largest = _each(np.maximum, which, last, count)
-    values, total = np.bincount(which, minlength=count), np.bincount(which, w, count)
-    return np.broadcast_to(gradient, (count,)), largest, total, values, largest
+    return off, time, time, left, events, censored, survival, variance, status, np.full(count, math.nan)
 
 
 def _regions(count, which, lo, hi, late, w, workers):
@@ -189,15 +190,15 @@ def _regions(count, which, lo, hi, late, w, workers):
     numbers, off = np.empty((count, 4)), _off(which, count)
     work = np.empty((9, time.size + count))
     out = mass, survival, events, censored, at_risk, numbers
-    run_loop(npmle, 100 * n, workers, np.ascontiguousarray(units), w, off, regions, work, *out)
+    run_loop(npmle, 100 * n if count > 1 else 1, workers, np.ascontiguousarray(units), w, off, regions, work, *out)
     keep = (time < math.inf) & (mass > _NO_MASS)
     off, row, sets = np.r_[0, np.cumsum(keep)][regions], np.cumsum(keep) - 1, np.repeat(np.arange(count), np.diff(regions))
     after = row >= off[sets]  # a row of the same set is before it
     censored = np.bincount(row[after], censored[after], int(keep.sum()))
     since, time, at_risk, events, survival = (a[keep] for a in (since, time, at_risk, events, survival))
-    totals = _totals(count, which, np.where(hi < math.inf, hi, lo), w, numbers[:, 2])
+    survival[survival * np.bincount(which, minlength=count)[sets[keep]] < _NO_UNIT] = 0.0  # the rest of a climb to 0
     blank = np.full(time.size, math.nan)
-    return Steps(off, since, time, at_risk, events, censored, survival, blank, numbers[:, 0].astype(np.int64), *totals)
+    return off, since, time, at_risk, events, censored, survival, blank, numbers[:, 0].astype(np.int64), numbers[:, 2]
 
 
 # --- results -----------------------------------------------------------------------------------------------------------

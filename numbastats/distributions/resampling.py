@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 from numbastats._core.errors import ConvergenceWarning
 from numbastats._core.random import normalise_rng
 from numbastats.distributions.composition import log_probability, truncate, with_zeros
+from numbastats.distributions.extremes import Threshold
 from numbastats.distributions.fitting import fit_known, fit_many
 from numbastats.distributions.nonparametric import steps_of
 
@@ -225,6 +227,9 @@ class Drawn:
     def exact(self, count: int, rng: Any) -> Any:
         """Data sets of exact values from the distribution, within its truncation."""
         found, generator = self.found, np.random.default_rng(normalise_rng(rng))
+        if found.tail is not None:
+            yield from self._above(count, generator)
+            return
         d = seen(found.whole if self._whole else found.distribution, found._cut)
         zeros = self.zeros if self._whole else None
         for some in self._slabs(count):
@@ -233,6 +238,22 @@ class Drawn:
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the results count them
                 again = fit_many(y, found.cls, fixed=self._fixed, zeros=zeros, truncated=found._cut, workers=self._workers)
             yield Resampled(y, None, self._checked(again))
+
+    def _above(self, count, generator):
+        """Values above the threshold, of which there is a binomial number of all."""
+        found, tail, every = self.found, self.found.tail, round(self.found._n_all)
+        numbers = generator.binomial(every, tail.share, count)
+        self.size, lo = max(2, int(numbers.max())), 0
+        for some in self._slabs(count):
+            above = numbers[lo : lo + some]
+            y = found.distribution.rvs((some, self.size), rng=generator)
+            y[np.arange(self.size) >= above[:, None]] = math.nan
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                again = self._checked(fit_many(y, found.cls, fixed=self._fixed, workers=self._workers))
+            shares = Threshold(np.full(some, tail.threshold), above / every)
+            yield Resampled(y, None, dataclasses.replace(again, tail=shares, n_below=every - above))
+            lo += some
 
     def _fitted(self, known, zeros):
         with warnings.catch_warnings():

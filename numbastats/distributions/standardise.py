@@ -135,7 +135,10 @@ def standardise(
         )
     check_policy(nan_policy)
     known = x is not None
-    x = pair_of(censored)[0] if x is None and censored is not None else x
+    if x is None:
+        if censored is None:
+            raise TypeError("x is None; pass values, or censored=(lo, hi)")
+        x = pair_of(censored)[0]
     axis = axis_of(x, refuse_frame(x, axis, "x"), dim, "x")
     if isinstance(x, Mapping) or is_ragged(x):
         raise TypeError("standardise takes an array; call it for each series of a list or dict")

@@ -33,6 +33,7 @@ Starts = Literal["portfolio", "subset", "quantile", "kmeans++", "hierarchical", 
 Method = Literal["newton", "squarem", "em", "bulkem"]
 Criterion = Literal["bic", "aic", "icl"]
 Precision = Literal["double", "mixed", "single"]
+Missing: TypeAlias = NanPolicy | Literal["marginal"] | None
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 Family: TypeAlias = str | tuple[str, float] | None  # with passes of its own
 
@@ -57,7 +58,7 @@ class RatioOptions(TypedDict, total=False):
     min_sd_ratio: float | None
     min_count: float | None
     precision: Precision
-    nan_policy: NanPolicy | None
+    nan_policy: Missing
     device: Device
     workers: Any
     progress: bool
@@ -362,6 +363,8 @@ def weighted_values(x, sample_weight):
 def parts_of(parts):
     """Results of `partial_stats` that may be added."""
     parts = [real64(part) for part in parts]
+    if {part.ndim for part in parts} == {2} and len({part.shape[1] for part in parts}) == 1 and parts[0].shape[1] >= 8:
+        return np.concatenate(parts)  # of two columns or more, a row for each chunk
     shapes = {part.shape for part in parts}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         raise ValueError(f"the parts have shapes {sorted(shapes)}; pass results of partial_stats with the same parameters")

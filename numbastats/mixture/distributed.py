@@ -18,6 +18,7 @@ from numbastats.mixture.density import far_apart, scores
 from numbastats.mixture.engine import pairwise_sum
 from numbastats.mixture.functions import logpdf
 from numbastats.mixture.kernels.latent import FORMULAS
+from numbastats.mixture.multivariate import distributed as multivariate
 from numbastats.scalar import latent as lat
 from numbastats.scalar import mixture as fam
 
@@ -36,11 +37,12 @@ def partial_stats(
 
     Parameters
     ----------
-    x : array_like, shape (n,)
-        NaN are dropped. Arrays on a GPU are copied to the host. Of a dask array every block is summed where it is, and the sums
-        are combined in the order of the blocks.
+    x : array_like, shape (n,) or (n, d)
+        NaN are dropped, rows with one too. Arrays on a GPU are copied to the host. Of a dask array every block is summed where it
+        is, and the sums are combined in the order of the blocks.
     weights, centres, params, family
-        As in `logpdf`.
+        As in `logpdf`. Of rows of d columns `centres` are means (K, d) and `params` covariances (K, d, d); they have no family
+        but "normal".
     sample_weight : array_like, shape (n,), optional
     device, workers
         As in `logpdf`.
@@ -51,7 +53,10 @@ def partial_stats(
         Per component the sums of r, r t1, r t2, then the log-likelihood; t1, t2 are about the mean of the mixture, or about each
         component's own where they lie far apart. (6 K + 1,) for Student t, skew-normal and negative binomial components: sums of
         r and of five expectations. Sums of pieces add up: use `combine`, ``dask.array.reduction`` or an MPI reduce, then
-        `em_update`.
+        `em_update`. Of rows of d columns (C, 2 + K (1 + d + d (d + 1)/2)), a row for each 8192 of them: the sum of their
+        weights, the log-likelihood, and for all components the sums of r, r y and the lower triangle of r y y', y = x - mean in
+        units of its own. `combine` adds these rows, so that the bits of its result are the same for any pieces whose lengths,
+        but the last, are multiples of 8192.
 
     Raises
     ------
@@ -86,6 +91,9 @@ def partial_stats(
         options["workers"] = 1 if workers is None else workers
         work = dask.delayed(functools.partial(partial_stats, weights=weights, centres=centres, params=params, **options))
         return combine(dask.compute(*[work(part, sample_weight=w) for part, w in LAZY.shares(x, sample_weight)]))
+    if np.ndim(centres) == 2:
+        _normal_rows(options.get("family"), params, device)
+        return multivariate.partial_sums(x, weights, centres, params, sample_weight, workers)
     family, par = mixture_of(weights, centres, params, options.get("family"))
     x, w = weighted_values(x, sample_weight)
     apart = family.latent or far_apart(family, par)
@@ -100,6 +108,16 @@ def partial_stats(
     return np.concatenate([np.stack(sums, axis=1).reshape(-1), [w @ ll]])
 
 
+def _normal_rows(family, params, device=None):
+    """Refuses what sums of rows of several columns have not."""
+    if family not in (None, "normal", "gaussian"):
+        raise ValueError(f"family={family!r}: rows of several columns have normal components; leave it out")
+    if params is None:
+        raise ValueError("centres of shape (K, d) are means and need params, covariances of shape (K, d, d)")
+    if device == "cuda":
+        raise ValueError("device='cuda': sums of rows of several columns are made on the CPU; leave device out")
+
+
 @names_ours
 def combine(parts: Sequence[ArrayLike]) -> NDArray:
     """Add the sums of pieces, pairwise: the rounding depends on the order of the list alone.
@@ -107,11 +125,12 @@ def combine(parts: Sequence[ArrayLike]) -> NDArray:
     Parameters
     ----------
     parts : sequence of numpy.ndarray
-        Results of `partial_stats` with the same parameters.
+        Results of `partial_stats` with the same parameters, in the order of the data.
 
     Returns
     -------
     numpy.ndarray
+        One row of numbers.
 
     Raises
     ------
@@ -123,21 +142,30 @@ def combine(parts: Sequence[ArrayLike]) -> NDArray:
 
 @names_ours
 def em_update(
-    total: ArrayLike, weights: ArrayLike, centres: ArrayLike, params: ArrayLike | None = None, *, family: Family = None
+    total: ArrayLike,
+    weights: ArrayLike,
+    centres: ArrayLike,
+    params: ArrayLike | None = None,
+    *,
+    family: Family = None,
+    covariance: str = "full",
 ) -> tuple[NDArray, NDArray, NDArray | None, float]:
     """M-step from the sums of all pieces.
 
     Parameters
     ----------
-    total : array_like, shape (3 K + 1,) or (6 K + 1,)
-        Sum of the pieces' `partial_stats`.
+    total : array_like, one-dimensional
+        Sum of the pieces' `partial_stats`, by `combine`.
     weights, centres, params, family
-        The parameters that the sums were computed with, as in `logpdf`.
+        The parameters that the sums were computed with, as there.
+    covariance : {"full", "tied", "diag", "spherical"}
+        Of rows of several columns.
 
     Returns
     -------
     weights, centres, params : numpy.ndarray, shape (K,)
-        The next parameters; `params` is None for families of one parameter, (2, K) for those of three.
+        The next parameters; `params` is None for families of one parameter, (2, K) for those of three. Of rows of d columns
+        (K,), (K, d) and (K, d, d).
     loglik : float
         Log-likelihood of the parameters that were passed in.
 
@@ -146,6 +174,11 @@ def em_update(
     ValueError
         Where a component has lost its observations or its spread.
     """
+    if np.ndim(centres) == 2:
+        _normal_rows(family, params)
+        return multivariate.updated(total, weights, centres, params, covariance)
+    if covariance != "full":
+        raise ValueError(f"covariance={covariance!r} is for rows of several columns; leave it out")
     family, par = mixture_of(weights, centres, params, family)
     K = par.shape[1]
     rows, loglik = sums_of(total, K, 6 if family.latent else 3)

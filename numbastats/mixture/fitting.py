@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbastats._core.checks import choice, warn_of_shares
-from numbastats._core.data import NanPolicy
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import or_on_the_host
@@ -26,6 +25,7 @@ from numbastats.mixture.arguments import (
     FitOptions,
     ManyOptions,
     Method,
+    Missing,
     OneOptions,
     Precision,
     RatioOptions,
@@ -96,7 +96,7 @@ def fit_many(  # noqa: PLR0913
     cov: bool = False,
     keep_starts: bool = False,
     precision: Precision = "double",
-    nan_policy: NanPolicy | None = None,
+    nan_policy: Missing = None,
     rng: Seed = None,
     device: Device = None,
     workers: Any = None,
@@ -180,9 +180,10 @@ def fit_many(  # noqa: PLR0913
     precision : {"double", "mixed", "single"}
         "mixed": starts in single precision, ranked and climbed in double. "single": the climbs too, up to the last few passes of
         Newton's method, which are made in double precision for the certificate. Sets of more than 262144 values climb in double.
-    nan_policy : {"omit", "raise"}, optional
+    nan_policy : {"omit", "raise", "marginal"}, optional
         Whether missing values are left out, and counted in `n_missing`, or refused; by default left out in one dimension. In
         several a row with a missing value counts as missing, and by default its data set alone is refused, by status 8.
+        "marginal", in several dimensions, fits by the likelihood of what is observed (see Notes of `fit`).
     rng : None, int, SeedSequence or Generator
         Start values depend on it, on the index of the data set and on the start, and on nothing else.
     device, workers
@@ -201,8 +202,8 @@ def fit_many(  # noqa: PLR0913
         spherical covariances that all components share. `criterion` chooses among models and numbers of components.
     max_condition : float, optional
         In several dimensions, largest ratio of eigenvalues of all covariances of an admissible fit, in the metric of the pooled
-        one. By default 10,000 for a component of few rows, and the square of n / (10 d) times as much for one of n rows in d
-        columns, which are not narrow by chance.
+        one. By default 10,000 times the square of n / (10 d) for a component of n rows in d columns: few rows are narrow by
+        chance, many are not.
 
     Returns
     -------
@@ -430,7 +431,7 @@ def fit(
     ----------
     x : array_like, shape (n,) or (n, d)
         In any of the forms of :doc:`/data`. Rows of several columns, of an array or a frame, are fitted by normal mixtures in d
-        dimensions (see Notes).
+        dimensions (see Notes). These may be an array or a frame of dask, of which blocks are read in turn.
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
@@ -480,8 +481,9 @@ def fit(
     Rows of d > 1 columns are fitted by normal mixtures; a fit of status 0 is a certified maximum there, too. Starts are Ward's
     hierarchies, k-means++ and rows next to random ones, of at most 256 rows, by distances that no linear map that the
     covariance allows changes; the best end in Newton's method with the observed information. Components are then taken out and
-    put in where that gains most, while that helps; data sets of at most 900 observations are searched again, by other draws,
-    until a search ends at the best of those before. Many rows, from 9000 on, are searched by a third of them or fewer, and
+    put in where that gains most, while that helps; data sets of at most 2500 observations, of 300 for two components, are
+    searched again by other draws until two have ended at the best of those before, at most six times; where several numbers of
+    components or models are tried, of 900 until one has. Many rows, from 9000 on, are searched by a third of them or fewer, and
     climbed with all. Small data sets have many maxima: a larger `n_init` makes more starts and climbs from more of them, and
     `hits` of several `n_climbed` make the best of them likely, never sure. Each model starts also from the fits of those among
     `covariance` that it contains: "spherical" and "diag" and "tied" within "full". A component with fewer than d + 2 rows, or
@@ -494,6 +496,13 @@ def fit(
     product a pass over the rows: the `certificate` of the fit says "exact" or "lanczos". ``equal="covariance"`` makes "full"
     the model "tied", "diag" "tied-diag" and "spherical" "tied-spherical". With fixed weights or means components come in their
     order; of fixed weights without means exchanges of two are tried until none is likelier. These fits have no `gap`.
+
+    With ``nan_policy="marginal"`` the likelihood is that of the observed values, which is right where values are missing at
+    random: what is missing may depend on what is observed, not on itself. EM has the expected sums of the complete data; starts
+    are those of rows completed by near ones; certificates and standard errors come from the observed information, by differences
+    of exact gradients, so that `min_eig` below 1e-6 counts as 0. Rows without any value are left out. Where two columns are never
+    observed together, full and tied covariances have status 5. Densities, labels and probabilities of the fit take rows
+    with missing values, too.
 
     Constraints are those of the distributions' own parameters: `equal` binds the components that have a parameter which is not
     fixed. In `n_free` and the criteria equal parameters count once, fixed ones not at all; standard errors are those under the
@@ -508,7 +517,8 @@ def fit(
     (1995). C. Fraley, A. Raftery, "Model-based clustering, discriminant analysis, and density estimation", Journal of the
     American Statistical Association 97 (2002): uniform noise. G. Celeux, G. Govaert, "Gaussian parsimonious clustering models",
     Pattern Recognition 28 (1995): covariance models. L. Garcia-Escudero, A. Gordaliza, C. Matran, A. Mayo-Iscar, "A general
-    trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues.
+    trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues. Z. Ghahramani,
+    M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994): missing values.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from numbastats.kde import distributed, engine
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains have not converged")
 SETS = [np.random.default_rng(i).gamma(2.0, size=40 + i) for i in range(9)]
+ROWS = [np.random.default_rng(i).normal(size=(40 + i, 2)) for i in range(9)]
 POINTS = np.random.default_rng(1).normal(size=(900, 2))
 AXES = [(-4.0, 4.0, 17), (-4.0, 4.0, 19)]
 X = np.random.default_rng(2).normal(size=(120, 3))
@@ -64,6 +65,7 @@ CALLS = {
     "stable.fit_many": lambda **o: ns.stable.fit_many(SETS, "quantile", **o).params,
     "stable.goodness": lambda **o: ns.stable.goodness(SETS[0], method="quantile", draws=19, rng=1, **o).simulated,
     "mixture.fit_many": lambda **o: ns.mixture.fit_many(SETS, 1, family="gamma", rng=0, **o).centres,
+    "mixture.fit_many, rows": lambda **o: ns.mixture.fit_many(ROWS, 2, rng=0, **o).covariances,
     "distributions.fit_many": lambda **o: ns.distributions.fit_many(dict(enumerate(SETS)), "gamma", **o).params,
     "distributions.fit_many, nig": lambda **o: ns.distributions.fit_many(SETS[:3], "nig", **o).params,
     "distributions.standardise": lambda **o: ns.distributions.standardise(np.stack([s[:40] for s in SETS]), **o),

@@ -152,6 +152,7 @@ for name, made in {
     "log": lambda: D.log(D.Gamma(2.0)),
     "abs": lambda: D.abs(D.Normal()),
     "order_statistic": lambda: D.order_statistic(D.Normal(), r=2, n=3),
+    "with_zeros": lambda: D.with_zeros(D.Gamma(2.0), 0.3),
     "Mixture": lambda: D.Mixture([D.Normal(), D.Gamma(2.0)]),
     "Landau": lambda: D.Landau(0.5, 2.0),
 }.items():
@@ -254,7 +255,7 @@ KINDS = {
 # all distributions take x by the same code: of those with formulas, and those known by their densities, some stand for the others
 OFTEN = D.Normal, D.Gamma, D.TruncatedNormal, D.NIG, D.Stable, D.Poisson
 ALIKE = {f"distributions.{type(made).__name__}" for made in (*OBJECTS, *COUNTS) if not isinstance(made, OFTEN)}
-ALIKE |= {f"distributions.{name}" for name in ("log", "abs", "order_statistic", "Landau")}  # as truncate, exp and Mixture
+ALIKE |= {f"distributions.{name}" for name in ("log", "abs", "order_statistic", "with_zeros", "Landau")}  # as truncate, exp and Mixture
 ALIKE |= {"interop.t", "interop.truncnorm"}  # as interop.norm
 
 

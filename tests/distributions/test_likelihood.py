@@ -492,8 +492,13 @@ def test_lmoments():
     x = np.sort(draws("gev", 200, 13))
     j = np.arange(200)
     b = [x.mean(), (x * j).mean() / 199.0, (x * j * (j - 1)).mean() / (199.0 * 198.0)]
-    for family, axis in (("gev", 3), ("gumbel", 2), ("normal", 2), ("logistic", 2), ("gpd", 2), ("exponential", 1)):
-        with pytest.warns(ConvergenceWarning, match="leaves out data") if family == "gpd" else contextlib.nullcontext():
+    families = ("gev", 3), ("gumbel", 2), ("normal", 2), ("logistic", 2), ("gpd", 2), ("exponential", 1)
+    for family, axis in (*families, ("gamma", 2), ("lognormal", 2), ("pearson_iii", 3)):
+        with (
+            pytest.warns(ConvergenceWarning, match="leaves out data")
+            if family in ("gpd", "pearson_iii")
+            else contextlib.nullcontext()
+        ):
             d = fit(x - (x.min() - 0.1 if axis < 3 else 0.0), family, method="lmoments").distribution
         want = [b[0] - (x.min() - 0.1 if axis < 3 else 0.0), 2 * b[1] - b[0], 6 * b[2] - 6 * b[1] + b[0]]
         u, w = np.polynomial.legendre.leggauss(2000)

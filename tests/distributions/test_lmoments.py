@@ -6,11 +6,13 @@ import fractions
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.stats
 
-from numbastats.distributions import lmoments
+from numbastats import ConvergenceWarning
+from numbastats.distributions import Gamma, Lognormal, PearsonIII, fit, fit_many, lmoments
 
 
 def by_definition(x, r):
@@ -113,3 +115,50 @@ def test_bad_input():
         lmoments(np.array([1.0 + 1j, 2.0]))
     with pytest.raises(ValueError, match="axis=3 is not an axis of x"):
         lmoments([1.0, 2.0], axis=3)
+
+
+@pytest.mark.parametrize("shape", [1e-3, 0.02, 0.3, 1.0, 2.7, 40.0, 300.0])
+def test_gamma_and_pearson_iii_from_their_l_moments(shape):
+    """Hosking and Wallis (1997), appendices A.2 and A.9; errors observed: 1e-12."""
+    with mpmath.workdps(40):
+        second = float(3 * mpmath.gammaprod([shape + mpmath.mpf("0.5")], [shape]) / mpmath.sqrt(mpmath.pi))
+        ratio = float(6 * mpmath.betainc(shape, 2 * shape, 0, mpmath.mpf(1) / 3, regularized=True) - 3)
+    rel = 1e-11
+    assert Gamma._by_lmoments(np.array([3.0 * shape]), np.array([second]), None)[::2] == (
+        pytest.approx(shape, rel=rel),
+        pytest.approx(3.0, rel=rel),
+    )
+    for sign in (1.0, -1.0):
+        with np.errstate(all="ignore"):  # as fits call it
+            skew, loc, scale = PearsonIII._by_lmoments(np.array([5.0]), np.array([second]), np.array([sign * ratio]))
+        assert skew == pytest.approx(sign * 2.0 / math.sqrt(shape), rel=1e-9)
+        assert loc == 5.0 and scale == pytest.approx(3.0 * math.sqrt(shape), rel=1e-9)
+
+
+def test_lognormal_from_its_l_moments():
+    for sigma in (1e-3, 0.5, 3.0):
+        mean = 2.0 * math.exp(0.5 * sigma * sigma)
+        found = Lognormal._by_lmoments(np.array([mean]), np.array([mean * math.erf(0.5 * sigma)]), None)
+        assert found == (pytest.approx(sigma, rel=1e-10), 0.0, pytest.approx(2.0, rel=1e-10))
+
+
+def test_fits_by_l_moments_keep_them():
+    x = np.random.default_rng(6).normal(20.0, 3.0, (5, 400))
+    for family in ("gamma", "lognormal", "pearson_iii"):
+        fits = fit_many(x, family, method="lmoments")
+        assert fits.converged.all() and fits.at(3).params == pytest.approx(fit(x[3], family, method="lmoments").params, rel=1e-12)
+        u = (np.arange(200_001) + 0.5) / 200_001
+        again = lmoments(fits.at(0).distribution.ppf(u))
+        assert again.mean == pytest.approx(lmoments(x[0]).mean, rel=1e-4)
+        assert again.scale == pytest.approx(lmoments(x[0]).scale, rel=1e-4)
+        if family == "pearson_iii":
+            assert again.skewness == pytest.approx(lmoments(x[0]).skewness, rel=1e-3)
+    normal = fit(np.r_[-2.0, -1.0, 0.0, 1.0, 2.0], "pearson_iii", method="lmoments")
+    assert normal.params["skew"] == 0.0 and normal.params["scale"] == pytest.approx(math.sqrt(math.pi), rel=1e-12)
+
+
+def test_l_moments_outside_of_a_family_have_no_fit():
+    """Of a mean below the L-scale there is no gamma distribution."""
+    with pytest.warns(ConvergenceWarning, match="support of gamma"):
+        found = fit([-4.0, -1.0, 0.5, 3.0, 7.0], "gamma", method="lmoments")
+    assert math.isnan(found.params["shape"])

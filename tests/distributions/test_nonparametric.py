@@ -184,6 +184,40 @@ class TestTurnbull:
         assert slope.max() < 2e-8 * lo.size
         np.testing.assert_allclose(((inside / of[:, None] - seen / within[:, None]) * p).sum(axis=0), 0.0, atol=2e-8 * lo.size)
 
+    def test_small_data_of_all_kinds(self):
+        """Left-censored, exact, open, tied and entered values; where no estimate is unique the message says so."""
+        rng, early = np.random.default_rng(0), 0
+        for trial in range(200):
+            n, m = rng.integers(2, 25), rng.integers(2, 12)
+            lo, kind = rng.integers(0, m, n).astype(float), rng.random(n)
+            hi = np.where(kind > 0.75, inf, lo + rng.integers(0, m, n))
+            lo, hi = np.where(kind < 0.2, -inf, lo), np.where((kind < 0.2) & (hi <= 0.0), 1.0, hi)
+            entry = np.where(rng.random(n) < 0.5, rng.integers(-1, m, n), -inf) if trial % 2 else np.full(n, -inf)
+            here = entry < np.where(hi < inf, hi, lo)
+            lo, hi, entry = lo[here], hi[here], entry[here]
+            if not ((lo < hi) & (hi < inf)).any():
+                continue
+            found = survival(None, censored=(lo, hi), entry=entry if trial % 2 else None)
+            assert found.converged
+            if "entered later" in found.message:
+                early += 1
+                continue
+            lo = np.where(lo == hi, lo, np.maximum(lo, entry))
+            inside, seen = contributions(found, lo, hi, entry)
+            p = np.r_[-np.diff(np.r_[1.0, found.survival]), found.survival[-1]]
+            of, within = inside @ p, seen @ p
+            ends = np.unique(np.r_[lo[lo > -inf], hi[hi < inf], entry[entry > -inf], -2.0, found.last + 1.0])
+            points = np.r_[ends, 0.5 * (ends[1:] + ends[:-1])]
+            may = np.where(lo[:, None] == hi[:, None], points == lo[:, None], (points > lo[:, None]) & (points <= hi[:, None]))
+            slope = (may / of[:, None] - (points > entry[:, None]) / within[:, None]).sum(axis=0)
+            assert slope.max() < 2e-8 * lo.size, trial
+        assert early < 40
+
+    def test_the_estimate_may_fall_to_0_before_others_enter(self):
+        """The likelihood is at its largest where nobody lives to the entries at 4."""
+        found = survival(None, censored=([4.0, 2.0, 4.0], [inf, 4.0, 9.0]), entry=[3.0, -inf, 4.0])
+        assert found.survival[0] == 0.0 and "those who entered later" in found.message
+
     def test_exact_and_open_times_are_kaplan_and_meiers(self):
         """One interval beyond all others changes nothing below it."""
         late = np.r_[DRUG, 40.0], np.r_[np.where(SEEN, DRUG, inf), 41.0]
@@ -232,6 +266,16 @@ class TestGroups:
             one = survival(x[i], event=event[i], entry=entry[i])
             for name in ("time", "at_risk", "events", "censored", "survival", "se"):
                 np.testing.assert_array_equal(getattr(many.one(i), name), getattr(one, name), name)
+
+    def test_any_number_of_workers(self, monkeypatch):
+        monkeypatch.setattr("numbastats._core.launch.LOOP_FROM", 0)
+        sets = [inspected(n, n, 3.0) for n in (9, 40, 25)]
+        lo, hi, entry = ([s[i] for s in sets] for i in range(3))
+        x = [np.ceil(t[t < inf]) for t in hi]
+        for options in (dict(data=None, censored=(lo, hi), entry=entry), dict(data=x)):
+            one, two = (survival_many(workers=workers, **options) for workers in (1, 2))
+            for name in ("time", "survival", "at_risk", "variance", "gradient"):
+                np.testing.assert_array_equal(getattr(one._steps, name), getattr(two._steps, name))
 
     def test_frames(self):
         pandas = pytest.importorskip("pandas")

@@ -34,6 +34,7 @@ import numpy as np  # noqa: E402
 
 import numbastats as ns  # noqa: E402
 from numbastats._core import cache  # noqa: E402
+from numbastats.mixture.multivariate.results import NormalMixture  # noqa: E402
 
 cache._warned = True  # of kernels that are not cached
 N = 1000
@@ -52,6 +53,12 @@ def _calls():
     yield from ((name, f, U) for name, f in _elementwise())
     yield "mixture.fit gamma", lambda x, device: ns.mixture.fit(x, device="cuda", **few), U
     yield "mixture.fit_many gamma", lambda x, device: ns.mixture.fit_many(x, device="cuda", **few), sets
+    table = np.where(rng.uniform(size=(60, 1)) < 0.4, -3.0, 3.0) + rng.normal(size=(60, 2))
+    ward = dict(n_components=2, starts="hierarchical", rng=1)
+    clusters = NormalMixture(np.array([0.4, 0.6]), np.array([[-3.0, -3.0], [3.0, 3.0]]), np.stack([np.eye(2)] * 2), (0, 1))
+    yield "mixture.fit of rows", lambda x, device: ns.mixture.fit(x, device="cuda", **ward), table
+    for f in ("logpdf", "predict_proba"):
+        yield f"NormalMixture.{f}", lambda x, device, f=f: getattr(clusters, f)(x), table
     yield "mixture.partial_stats", lambda x, device: ns.mixture.partial_stats(x, **MIXED), U
     yield "kde.grid of 600", lambda x, device: ns.kde.grid(x, [(-3, 3, 41), (-3, 3, 41)], device=device), two
     yield "kde.points of 600", lambda x, device: ns.kde.points(x, x[:50], device=device), two

@@ -1,7 +1,7 @@
 """Coverage of the 95 % intervals of `DistributionFit.estimate`, by simulation: the tables of docs/accuracy.md (25 minutes each).
 
     python tests/reference/make_coverage.py [simulations [family ...]]
-    python tests/reference/make_coverage.py censored [simulations]
+    python tests/reference/make_coverage.py censored [simulations [family ...]]
 
 Every line has the shares of intervals that hold the number of the distribution that the data come from.
 """
@@ -65,10 +65,10 @@ def censored_coverage(family, question, method, simulations, count=399):
     return held / simulations
 
 
-def print_censored(simulations):
+def print_censored(simulations, families):
     """The table of censored lives."""
     print("| family | number | delta | profile | bootstrap |\n|---|---|---|---|---|")
-    for family in CENSORED:
+    for family in families:
         for question in OF_LIVES:
             shares = (censored_coverage(family, question, method, simulations) for method in ("delta", "profile", "bootstrap"))
             print(f"| {family} | {question} | {' | '.join(f'{100.0 * share:.1f}' for share in shares)} |", flush=True)
@@ -76,7 +76,7 @@ def print_censored(simulations):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["censored"]:
-        print_censored(int(sys.argv[2]) if len(sys.argv) > 2 else 2000)
+        print_censored(int(sys.argv[2]) if len(sys.argv) > 2 else 2000, sys.argv[3:] or CENSORED)
         sys.exit()
     simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     print("| family | number | delta | profile | bootstrap |\n|---|---|---|---|---|")

@@ -1,6 +1,7 @@
-"""P-values of `goodness` where the family is true, by simulation: the table of docs/goodness.md.
+"""P-values of `goodness` where the family is true, and where it is not, by simulation: the tables of docs/goodness.md.
 
     python tests/reference/make_uniform.py [data sets [case ...]]
+    python tests/reference/make_uniform.py power [data sets]
 
 Every line has the shares of p-values up to 0.05, 0.25, 0.5 and 0.75, and the p-value of their test of Kolmogorov and Smirnov.
 """
@@ -82,9 +83,33 @@ def pvalues(family, case, sets, statistic="ad", count=COUNT):
     return ds.goodness_many(data.pop("x"), family, statistic, **data, count=count, rng=3).pvalue
 
 
+OTHERS = {
+    "Student's t, 4 degrees of freedom": ds.StudentT(4.0),
+    "uniform": ds.Uniform(),
+    "gamma of shape 8": ds.Gamma(8.0),
+    "two normal ones, 3 apart": ds.Mixture([ds.Normal(), ds.Normal(3.0)]),
+}
+
+
+def print_power(sets):
+    """Shares of data sets of 100 values of other families for which p < 0.05 of a normal distribution."""
+    print("| values of | ad | cvm | ks | ad, a third censored | cvm | ks |\n|---|---|---|---|---|---|---|")
+    for name, d in OTHERS.items():
+        x = d.rvs((sets, 100), rng=4)
+        shares = []
+        for data in (dict(x=x), right_censored(x - x.min() + 1.0, np.random.default_rng(2))):
+            for statistic in ("ad", "cvm", "ks"):
+                p = ds.goodness_many(data["x"], "normal", statistic, event=data.get("event"), count=COUNT, rng=3).pvalue
+                shares.append(f"{np.mean(p < 0.05):.2f}")
+        print(f"| {name} | {' | '.join(shares)} |", flush=True)
+
+
 if __name__ == "__main__":
     from scipy import stats
 
+    if sys.argv[1:2] == ["power"]:
+        print_power(int(sys.argv[2]) if len(sys.argv) > 2 else 200)
+        sys.exit()
     sets = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     print("| family | data | up to 0.05 | 0.25 | 0.5 | 0.75 | uniform: p |\n|---|---|---|---|---|---|---|")
     for case in sys.argv[2:] or CASES:

@@ -116,6 +116,14 @@ class Lognormal(Distribution):
         self._set(sigma=sigma, loc=loc, scale=scale)
 
     @staticmethod
+    def _by_lmoments(first, second, _ratio):
+        """The L-CV is erf(sigma/2)."""
+        from scipy.special import erfinv
+
+        sigma = 2.0 * erfinv(second / first)
+        return sigma, 0.0, first * np.exp(-0.5 * np.square(sigma))
+
+    @staticmethod
     def _by_moments(mean, sd):
         square = np.log1p((sd / mean) ** 2)
         return np.sqrt(square), 0.0, mean * np.exp(-0.5 * square)

@@ -7,12 +7,12 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbastats._core.checks import choice
-from numbastats._core.data import check_policy, doubles, is_frame, names_in
+from numbastats._core.checks import choice, is_lazy
+from numbastats._core.data import doubles, floats, is_frame, names_in
 from numbastats._core.groups import Keys, same_order
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.status import Status
@@ -25,6 +25,9 @@ __all__ = [
     "Refused",
     "Rows",
     "check_columns",
+    "check_width",
+    "column_called",
+    "columns_of",
     "constraints_of",
     "counted",
     "fit_options",
@@ -38,6 +41,8 @@ __all__ = [
 ]
 
 LARGEST = 64  # columns
+POLICIES = "raise", "omit", "marginal"  # of missing values
+SINGLE = 1 << 22  # numbers in float32 from which on they are kept so, by kernels of their own: half the memory
 
 
 class Refused(NamedTuple):
@@ -58,15 +63,36 @@ class Rows:
     columns: tuple
     keys: Keys | None = None
     refused: dict = dataclasses.field(default_factory=dict)  # those that are not read, by number; they have no rows in x
+    source: Any = None  # what is fitted where x is searched alone: `distributed.Blocks`, `missing.Observed`
+    marginal: bool = False  # whether rows with missing values take part
 
     @property
     def count(self):
         """Number of data sets."""
         return self.off.size - 1
 
+    def cut(self, lo, hi):
+        """The data sets from lo to hi."""
+        a, b = self.off[lo], self.off[hi]
+        refused = {i - lo: why for i, why in self.refused.items() if lo <= i < hi}
+        w = self.w[a:b] if self.w.size else self.w
+        return Rows(
+            self.x[a:b], w, self.off[lo : hi + 1] - a, self.columns, refused=refused, source=self.source, marginal=self.marginal
+        )
+
+    def holed(self):
+        """Whether data sets (D,) have rows of which some values are missing, and these take part."""
+        if not self.marginal or self.source is not None:
+            return np.zeros(self.count, bool)
+        missing = np.isnan(self.x)
+        some = missing.any(axis=1) & ~missing.all(axis=1)
+        return np.diff(np.concatenate([[0], np.cumsum(some)])[self.off]) > 0
+
 
 def is_table(x):
     """Whether x is one data set of two columns or more, without reading what is no array."""
+    if is_lazy(x):
+        return getattr(x, "ndim", 0) == 2 and x.shape[1] > 1
     if is_frame(x) and not hasattr(x, "ngroups"):
         return not hasattr(x, "data_vars") and _columns_of_numbers(x) > 1
     shape = getattr(x, "shape", None)
@@ -111,7 +137,7 @@ def is_many_tables(data, by=None, offsets=None, family="normal"):
     if offsets is not None:
         return is_table(data)
     if isinstance(data, list | tuple) and len(data):
-        return is_table(data[0][1]) if _pairs(data) else not isinstance(data[0], list | tuple) and is_table(data[0])
+        return is_table(data[0][1] if _pairs(data) else data[0])
     shape = getattr(data, "shape", ())
     return len(shape) == 3 and shape[2] > 1
 
@@ -128,11 +154,11 @@ def _columns_of(groups):
     return [name for name in (groups.obj.columns if named is None else named) if name not in keys]
 
 
-def _columns(x, name):
+def columns_of(x, name):
     """Names of the columns of a frame, or of the coordinates of an array of xarray; None of other arrays."""
     names = None
     if is_frame(x):
-        names = tuple(names_in(x, name))
+        names = tuple(x.columns if is_lazy(x) else names_in(x, name))
     elif hasattr(x, "dims") and getattr(x, "ndim", 0) == 2 and x.dims[1] in getattr(x, "coords", ()):
         names = tuple(x.coords[x.dims[1]].values.tolist())
     if names is not None and (twice := [n for n, count in collections.Counter(names).items() if count > 1]):
@@ -142,15 +168,25 @@ def _columns(x, name):
 
 def _table(x, name):
     """The floats (n, d) of a data set, and the names of its columns."""
-    columns = _columns(x, name)
-    a = doubles(x, name)
+    columns = columns_of(x, name)
+    a = _kept(floats(x, name))
     if a.ndim != 2 or a.shape[1] < 1:
         raise ValueError(f"{name} has shape {a.shape}; pass an array (n, d), a row for each observation")
-    if a.shape[1] > LARGEST:
-        raise ValueError(
-            f"{name} has {a.shape[1]} columns, more than {LARGEST}: reduce them first, as by principal components, or choose some"
-        )
+    check_width(a.shape[1], name)
     return np.ascontiguousarray(a), columns
+
+
+def _kept(a):
+    """Rows in double precision, in single where they are and are many."""
+    return a if a.size >= SINGLE else a.astype(np.float64, copy=False)
+
+
+def check_width(d, name):
+    """Raise for more columns than kernels take."""
+    if d > LARGEST:
+        raise ValueError(
+            f"{name} has {d} columns, more than {LARGEST}: reduce them first, as by principal components, or choose some"
+        )
 
 
 def one_table(x, weights, nan_policy, name="x"):
@@ -190,7 +226,7 @@ def tables_of(data, by, offsets, weights, nan_policy, name="data"):
         if weights is not None:
             weights = np.split(_one_for_each(weights, len(flat), "weights"), off[1:-1])[: off.size - 1]
     elif getattr(parts, "ndim", 0) == 3:
-        a = doubles(parts, name)
+        a = _kept(floats(parts, name))
         flat, sizes, columns = a.reshape(-1, a.shape[2]), np.full(a.shape[0], a.shape[1]), None
         _table(flat, name)
     else:
@@ -259,6 +295,11 @@ def _grouped(data, by, name):
     return [part for _, part in pairs], Keys.of((key for key, _ in pairs), names, library)
 
 
+def column_called(columns, i):
+    """A column as messages call it."""
+    return f"column {i} (counted from 0)" if columns[i] == i else f"column {columns[i]!r}"
+
+
 def counted(n, one, several=None):
     """A number of things in words."""
     return f"{n} {one if n == 1 else several or one + 's'}"
@@ -275,7 +316,9 @@ def missing_rows(missing, name, cure="drop them, or pass nan_policy='omit'"):
 
 def _checked(a, weights, off, columns, keys, nan_policy, called, refused=None):  # noqa: PLR0913
     """Rows with their weights; data sets that are refused keep none. `called` are the names of data and weights of a data set."""
-    missing, refused, D = np.isnan(a).any(axis=1), dict(refused or {}), off.size - 1
+    marginal = nan_policy is not None and choice("nan_policy", nan_policy, POLICIES) == "marginal"
+    missing = np.isnan(a).all(axis=1) if marginal else np.isnan(a).any(axis=1)
+    refused, D = dict(refused or {}), off.size - 1
     owner = np.repeat(np.arange(D), np.diff(off))
     w = np.empty(0)
     if weights is not None:
@@ -287,7 +330,7 @@ def _checked(a, weights, off, columns, keys, nan_policy, called, refused=None): 
             said = f"{called(i)[1]} must be finite and >= 0: the one at index {at} is {w[off[i] + at]:g}"
             refused[i] = Refused(Status.NOT_FINITE, said, int(missing[off[i] : off[i + 1]].sum()))
         w = np.where(missing, 0.0, w)
-    if nan_policy is not None and check_policy(nan_policy) == "omit":
+    if nan_policy in ("omit", "marginal"):
         missing = missing & False
     for i in np.unique(owner[missing]).tolist():
         own = missing[off[i] : off[i + 1]]
@@ -299,7 +342,7 @@ def _checked(a, weights, off, columns, keys, nan_policy, called, refused=None): 
         a, w = np.ascontiguousarray(a[kept]), w[kept] if w.size else w
         off = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=D))])
     names = tuple(columns) if columns is not None else tuple(range(a.shape[1]))
-    return Rows(a, w, off.astype(np.int64), names, keys, refused)
+    return Rows(a, w, off.astype(np.int64), names, keys, refused, marginal=marginal)
 
 
 def _one_for_each(weights, n, name):
@@ -330,7 +373,7 @@ def constraints_of(equal, fixed_weights, means, candidates, columns):
         raise ValueError(f"fixed weights and means are of one number of components, not of {candidates}; pass that one")
     K, d = candidates[0], len(columns)
     if means is not None:
-        found = _columns(means, "means")
+        found = columns_of(means, "means")
         means = doubles(means, "means")
         if found is not None and set(found) == set(columns):
             means = means[:, [found.index(column) for column in columns]]
@@ -364,15 +407,18 @@ def check_columns(shape, d, name):
 
 
 def points_of(x, columns, name="x"):
-    """Values (..., d) at which a density is asked for, in rows; columns with names are taken by these."""
-    found = _columns(x, name)
-    a = doubles(x, name)
+    """Values (..., d) at which a density is asked for as rows, the order of their columns or None, and the shape of the result.
+
+    Columns with names are taken by these.
+    """
+    found, order = columns_of(x, name), None
+    a = floats(x, name)
     if found is not None and columns != tuple(range(len(columns))):
         if absent := [column for column in columns if column not in found]:
             raise ValueError(
                 f"{name} has no column {absent[0]!r}: the fit has {list(columns)}, and {name} has {list(found)}; pass frames "
                 "with these names, or an array with the columns in this order"
             )
-        a = a[:, [found.index(column) for column in columns]]
-    check_columns(a.shape, len(columns), name)
-    return np.ascontiguousarray(a.reshape(-1, len(columns))), a.shape[:-1]
+        order = [found.index(column) for column in columns]
+    check_columns((len(order),) if order is not None else a.shape, len(columns), name)
+    return a.reshape(-1, a.shape[-1]), order, a.shape[:-1]

@@ -45,6 +45,13 @@ class Covariance(NamedTuple):
         """Observations that an admissible component has, also of pooled covariances: fewer are outliers, and no cluster."""
         return d + 2.0
 
+    def __reduce__(self):  # functions of a line cannot be pickled
+        return _of_name, (self.name,)
+
+
+def _of_name(name):
+    return MODELS[name]
+
 
 RECORDS = (
     Covariance("tied-spherical", "EII", SPHERICAL, True, ()),

@@ -45,10 +45,13 @@ ALIKE = 1e-6  # log-likelihoods of points on their way that differ by less, rela
 ENOUGH = 1e-3  # gain of a step of EM after which no other follows
 SAME = 1e-3  # log-likelihoods that differ by less are of one optimum
 EXCHANGES, REFINED = 20, 20  # rounds of exchanges at most, steps of EM of each
-FAILING = 4  # rounds of exchanges that fail, times the effort, before small data sets are left
-REPEATED, TWICE = 900, 500  # observations up to which data sets are searched again, and until two searches agree with the best
+FAILING = 2  # rounds of exchanges that fail, times the effort, before small data sets are left
+SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
+AGREEING = 1, 2  # searches that have to agree with the best
+FEW_ROWS = 300  # observations up to which two components are searched for again
 PROMISING = 16  # exchanges of each round, out of all components and candidates
-MAX_CONDITION = 1e4  # of components of few rows
+PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
+MAX_CONDITION = 1e4  # of components of 10 d rows
 NUMBERS = ("loglik", "decrement", "min_eig", "condition", "runner_up", "gap")
 COUNTS = ("n_iter", "hits", "n_climbed", "n_starts", "n_singular")
 KINDS = {
@@ -76,6 +79,7 @@ class Options:
     weights: np.ndarray | None = None  # (K,): those that are fixed; where none is free without them, all are equal
     means: np.ndarray | None = None  # (K, d): those that are fixed
     ends: bool = True  # whether climbs go on to a certificate
+    alone: bool = False  # whether no other number of components or model is asked for
     key: tuple = (0, 0)
     device: str = "cpu"
     workers: object = 1
@@ -129,6 +133,7 @@ class Prepared:
     ids: np.ndarray
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
+    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`
 
     kept: dict = dataclasses.field(default_factory=dict, compare=False)  # on a GPU: the rows, work space
 
@@ -144,18 +149,17 @@ class Prepared:
         return self.kept["rows"]._replace(least=staged_there(self.rows.least))
 
     def space(self, space, n):
-        """Work space on a GPU; that of one kernel is kept for the next."""
-        key, memory = self.kept.get("space", (None, None))
-        if key != (space, n):
-            self.kept.pop("space", None)  # before there is other
-            self.kept["space"] = (space, n), space_there(space, n)
-        return self.kept["space"][1]
+        """Work space on a GPU; that of Newton's method and that of all else are kept for the next kernel."""
+        held, memory = self.kept.pop(space.p > 0, (space, None))  # it is free before there is other
+        memory = space_there(space, n, before=memory if held == space else None)
+        self.kept[space.p > 0] = space, memory
+        return memory
 
     @property
     def constant(self):
         """What is added to log-likelihoods of kernels (D,)."""
-        d = self.rows.columns
-        return self.rows.mass * d * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
+        cells = self.rows.mass * self.rows.columns if self.source is None else self.source.cells(self)
+        return cells * (np.log(self.info["scale"]) - 0.5 * math.log(2.0 * math.pi))
 
 
 @dataclasses.dataclass
@@ -177,7 +181,7 @@ class Result:
     n_singular: np.ndarray
 
 
-def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
+def prepare(x, weights, off, first, options) -> Prepared:
     """Data sets x[off[s]:off[s + 1]] in tiles: distinct rows with their weights, in an order that they have by themselves."""
     D, columns = off.size - 1, x.shape[1]
     filled = -(-columns // 4) * 4
@@ -186,7 +190,7 @@ def prepare(x, weights, off, first, options, dtype=np.float64) -> Prepared:
     run(ORDER, [x, weights, off, places, masses, info], D, on_the_host(options), (), cost=200.0 * each)
     padded = np.concatenate([[0], np.cumsum(-(-info["distinct"] // 8) * 8)])
     rows = c.Batch(
-        np.empty(padded[-1] * filled, dtype),
+        np.empty(padded[-1] * filled, x.dtype),
         np.empty(padded[-1]),
         padded,
         np.zeros(D),
@@ -205,7 +209,7 @@ def sampled(p, x, off, most, options):
     picks = [a + (np.arange(most) * n // most if n > most else np.arange(n)) for a, n in zip(off, sizes, strict=False)]
     at = np.concatenate(picks)
     own = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))]).astype(np.int64)
-    return prepare(x[p.places[at]], p.masses[at], own, int(p.ids[0]), options)
+    return prepare(x[p.places[at]].astype(np.float64), p.masses[at], own, int(p.ids[0]), options)
 
 
 def new_points(M, K, d) -> Any:
@@ -237,15 +241,23 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     state["status"] = Status.NO_CONVERGENCE
     state["phase"][~np.isfinite(points.log_weights).all(axis=1)] = c.DONE
     K, d = points.means.shape[1], p.rows.columns
-    newton = newton and (1 if exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
+    newton = newton and (1 if p.source is not None or exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
-    args, work = [owner, model, c.Settings(newton, options.tol, 1e-14), points, state], dict(cost=cost, most=20.0 * cost)
-    launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)
-    if newton == c.BY_PRODUCTS:
-        run(PRODUCTS_CLIMB, [p.rows, *args], owner.size, on_the_host(options), (), **work)
-    elif newton:
-        launched(p, NEWTON_CLIMB, args, owner.size, options, Space.of(p, K, model), (3, 4), **work)
+    settings = c.Settings(newton, options.tol, 1e-14)
+    if options.device == "cpu":
+        settings = settings._replace(most=max(4, int(PATIENCE / max(each, 1.0))))
+    args, work = [owner, model, settings, points, state], dict(cost=cost, most=20.0 * cost)
+    if p.source is not None:
+        p.source.climb(p, *args, options)
+        return state
+    while (state["phase"] == c.EM).any():  # on the host large data sets in pieces, between which Ctrl-C is answered
+        launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)
+    while (state["phase"] == c.NEWTON).any():
+        if newton == c.BY_PRODUCTS:
+            run(PRODUCTS_CLIMB, [p.rows, *args], owner.size, on_the_host(options), (), **work)
+        else:
+            launched(p, NEWTON_CLIMB, args, owner.size, options, Space.of(p, K, model), (3, 4), **work)
     return state
 
 
@@ -292,10 +304,21 @@ def bound_for(state):
     return gain / (1.0 - np.clip(state["share"], 0.0, 0.99))
 
 
+def bounded(state, options):
+    """Whether covariances are as wide beside each other as those of admissible fits."""
+    return state["excess"] <= MAX_CONDITION if options.max_condition is None else state["condition"] <= options.max_condition
+
+
 def reached(state, goal):
     """Log-likelihoods of climbs by EM, -inf of those that collapsed or that fall short of a goal by more than steps gain."""
     ahead = state["loglik"] + AHEAD * np.maximum(state["decrement"], 0.0)
     return np.where((state["status"] == Status.OK) & (ahead >= goal), state["loglik"], -math.inf)
+
+
+def admitted(state, loglik, owner, options):
+    """Log-likelihoods of climbs by EM, -inf of those that left the admissible set where their data set `owner` has others."""
+    fine = bounded(state, options) & np.isfinite(loglik)
+    return np.where(fine | ~np.isin(owner, owner[fine]), loglik, -math.inf) if options.ends else loglik
 
 
 def enough_data(p, K, model: Covariance, options):
@@ -339,7 +362,7 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
         at[refused != 0] = -1
     else:
         state = climbs(p, owner, kernel, points, options, SHORT[K > 2], 0, enough=ENOUGH)
-        loglik = np.where(state["status"] == Status.OK, state["loglik"], -math.inf).reshape(D, R)
+        loglik = admitted(state, reached(state, -math.inf), owner, options).reshape(D, R)
         on = K > 2 or options.n_init is not None
         ahead, went_on, short = np.zeros((D, R)), 0, False
         wide = np.where(on | (few > FEW), many, 0)  # the best go on, so that Newton's method is left with few
@@ -376,7 +399,7 @@ def _go_on(p, kernel, points, loglik, ahead, many, options):
     state = climbs(p, owner, kernel, ends, options, FURTHER, 0, enough=ENOUGH)
     for a, b in zip(points, ends, strict=True):
         a[rows] = b
-    loglik[owner, which] = now = reached(state, -math.inf)
+    loglik[owner, which] = now = admitted(state, reached(state, -math.inf), owner, options)
     went_on = np.bincount(owner, minlength=p.size)
     best, short = np.full(p.size, -math.inf), np.repeat((went_on > 0)[:, None], loglik.shape[1], axis=1)
     np.maximum.at(best, owner, now)
@@ -401,8 +424,7 @@ def choose(p, K, d, options, owner, ends, state) -> Result:
     """The best admissible certified optimum of each data set, or the best of what there is."""
     D = p.size
     status = state["status"].copy()
-    bounded = state["excess"] <= MAX_CONDITION if options.max_condition is None else state["condition"] <= options.max_condition
-    keeps = bounded if options.ends else np.isfinite(state["loglik"])
+    keeps = bounded(state, options) if options.ends else np.isfinite(state["loglik"])
     if K > 1:  # Newton's method may have left a component with too few observations
         keeps &= np.exp(ends.log_weights.min(axis=1)) * p.rows.mass[owner] > p.rows.least[owner] * (1.0 - 1e-12)
     status[(status == Status.OK) & ~keeps] = Status.INADMISSIBLE
@@ -480,11 +502,8 @@ def insertions(p, wanted, slots, points, model, options, turn=0):
     given = taken(points, np.repeat(np.arange(wanted.size), slots.size))
     found, gains = new_points(owner.size * KEPT, K, d), np.full(owner.size * KEPT, -math.inf)
     key = Key(stream_word(Purpose.MIXTURE_START, (1 << 18) + min(K, 255) + 256 * turn), *options.key)
-    args, space = (
-        [p.ids, owner, slot, options.model(model), given, key, found, gains],
-        Space.of(p, K, rows=int(np.diff(p.rows.off).max())),
-    )
-    launched(p, INSERTION, args, owner.size, options, space, (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
+    args = [p.ids, owner, slot, options.model(model), given, key, found, gains]
+    launched(p, INSERTION, args, owner.size, options, Space.of(p, K), (6, 7), cost=2e3 * p.rows.w.size / max(p.size, 1))
     if options.weights is not None:
         found.log_weights[:] = np.log(options.weights)
     found.log_weights[~np.isfinite(gains)] = np.nan
@@ -510,7 +529,8 @@ def exchange(p, r, wanted, model: Covariance, options, turn=0):
     p.rows.least[:] = options.count(model, d)
     state = climbs(p, np.repeat(wanted, each), options.model(model), found, options, REFINED, 0, enough=ENOUGH)
     goal = np.where(_grade(r) == 3, r.loglik + SAME, -math.inf)[wanted]
-    loglik = reached(state, np.repeat(goal, each)).reshape(wanted.size, each)
+    owner = np.repeat(wanted, each)
+    loglik = admitted(state, reached(state, np.repeat(goal, each)), owner, options).reshape(wanted.size, each)
     at = np.full((p.size, FEW), -1)
     at[wanted] = best_few(loglik, FEW)
     if not (at >= 0).any():
@@ -533,11 +553,12 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
     end at the best optimum of those before.
     """
     r = _searched(p, K, model, options, given, exchanges, drawn)
-    if K < 3 or options.starts != "portfolio" or not drawn or options.n_init is not None:
+    if K < 2 or options.starts != "portfolio" or not drawn or options.n_init is not None:
         return r
-    most = 6 if model.free(K, p.rows.columns) <= 100 else 3
-    times = np.where(p.rows.mass > REPEATED, 1, np.clip(2000 // np.maximum(p.rows.mass, 1.0), 2, most)).astype(np.int64)
-    again, left = np.isfinite(r.loglik), 1 + (p.rows.mass <= TWICE)
+    most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
+    times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
+    times[(size > FEW_ROWS) & (K == 2)] = 1
+    again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)
         if not again.any():

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbastats._core.checks import choice, warn_of_shares
+from numbastats._core.checks import choice, is_lazy, warn_of_shares
 from numbastats._core.errors import ConvergenceWarning, warn
 from numbastats._core.launch import choose_device
+from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import mostly, warn_of_batch
@@ -28,29 +30,35 @@ from numbastats.mixture.multivariate.arguments import (
     one_table,
     tables_of,
 )
+from numbastats.mixture.multivariate.arguments import column_called as _column
 from numbastats.mixture.multivariate.covariances import MODELS, models_of
+from numbastats.mixture.multivariate.distributed import lazy_table
 from numbastats.mixture.multivariate.information import covariance_of, information_of
 from numbastats.mixture.multivariate.kernels.information import ENTROPY
 from numbastats.mixture.multivariate.launching import Space, launched
+from numbastats.mixture.multivariate.missing import observed_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 
 __all__ = ["fit_rows", "fit_table", "fit_tables"]
 
 SAMPLE = 3000  # at least so many rows of a large data set are searched
+SHARES = 64  # parts of a batch, about, that an executor is given
 MEMORY = 1 << 23  # numbers of the points of all starts of a part of the data sets
 
 
 def _entropy(p, points, model, options):
-    out, space = np.zeros(p.size), Space.of(p, points.means.shape[1])
-    launched(p, ENTROPY, [np.arange(p.size), model, points, out], p.size, options, space, (3,), cost=1e5)
+    out = np.zeros(p.size)
+    if p.source is None:
+        space = Space.of(p, points.means.shape[1])
+        launched(p, ENTROPY, [np.arange(p.size), model, points, out], p.size, options, space, (3,), cost=1e5)
+    else:
+        p.source.entropy(p, model, points, out)
     return out
 
 
-def _sampled(p, x, off, candidates, models, options):
-    """Some rows of large data sets, for the search; None where none is large."""
-    d = x.shape[1]
-    most = max(SAMPLE, 6 * max(model.free(K, d) for K in candidates for model in models))
-    return engine.sampled(p, x, off, most, options) if (p.info["distinct"] > 3 * most).any() else None
+def _most(candidates, models, d):
+    """How many rows of a large data set are searched."""
+    return max(SAMPLE, 6 * max(model.free(K, d) for K in candidates for model in models))
 
 
 def _carried(points, p, q):
@@ -172,21 +180,31 @@ def fit_rows(  # noqa: PLR0913
     models = models_of(covariance, tied)
     pool, threads = threads_or_pool(workers)
     options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads)
-    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means)
+    alone = len(candidates) * len(models) == 1
+    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means, alone=alone)
     options = dataclasses.replace(options, device=choose_device(device, workers=workers))
     D, d = rows.count, rows.x.shape[1]
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
+    step = step if pool is None else min(step, max(1, -(-D // SHARES)))
+    cuts = [(lo, min(D, lo + step)) for lo in range(0, max(D, 1), step)]
+    job = functools.partial(_parts, _Wanted(candidates, models, criterion, se or cov, start, drawn), options)
+    whole = _Cut(rows, per_set, dataset_index)
+    given = (whole.part(lo, hi) for lo, hi in cuts)
+    results: Any = map(job, given) if pool is None else mapped(pool, job, given)
     parts, done = [], 0
     with bar(progress, D, "mixture.fit_many") as shown:
-        for lo in range(0, max(D, 1), step):
-            hi = min(D, lo + step)
-            wanted = _Wanted(candidates, per_set, models, criterion, se or cov, start, drawn)
-            parts.append(_part(rows, lo, hi, wanted, options, dataset_index))
-            done = hi
-            shown.update(hi - lo)
-            state = types.SimpleNamespace(done=done, total=D, status=parts[-1]["numbers"]["status"])
-            if callback is not None and callback(state) is True:
-                break
+        try:
+            for (lo, done), fits in zip(cuts, results, strict=False):
+                parts += fits
+                shown.update(done - lo)
+                state = types.SimpleNamespace(done=done, total=D, status=_joined_status(fits))
+                if callback is not None and callback(state) is True:
+                    break
+        except BaseException:  # Ctrl-C among them: threads end after the piece that they are at
+            options.halt.append(True)
+            raise
+        if pool is not None:
+            results.close()  # parts that no worker has begun are not fitted
     return _batch(rows, parts, done, candidates, models, se, cov)
 
 
@@ -194,7 +212,6 @@ class _Wanted(NamedTuple):
     """Numbers of components, models, and what is asked of their fits."""
 
     candidates: tuple
-    per_set: np.ndarray | None
     models: tuple
     criterion: str
     errors: bool
@@ -202,23 +219,52 @@ class _Wanted(NamedTuple):
     drawn: bool
 
 
+class _Cut(NamedTuple):
+    """Some of the data sets, how many components each is to have, where that is given, and the index of the first."""
+
+    rows: Rows
+    per_set: np.ndarray | None
+    first: int
+
+    def part(self, lo, hi):
+        """The data sets from lo to hi."""
+        return _Cut(self.rows.cut(lo, hi), None if self.per_set is None else self.per_set[lo:hi], self.first + lo)
+
+
+def _joined_status(fits):
+    """Statuses of the data sets of some parts."""
+    return np.concatenate([part["numbers"]["status"] for part in fits])
+
+
 @np.errstate(all="ignore")
-def _part(rows, lo, hi, asked, options, first):
-    """Fits of data sets lo to hi, in the units of the data."""
-    candidates, per_set, models, criterion, errors = asked[:5]
-    a, b = rows.off[lo], rows.off[hi]
-    w = rows.w[a:b] if rows.w.size else rows.w
-    d, D = rows.x.shape[1], hi - lo
-    x, off = rows.x[a:b], rows.off[lo : hi + 1] - a
-    p = engine.prepare(x, w, off, first + lo, options)
+def _parts(asked, options, cut):
+    """Fits of data sets, in parts of which each has large data sets alone, that are searched by some of their rows, or none."""
+    rows, holed = cut.rows, cut.rows.holed()
+    if holed.any() and holed.all():
+        rows = observed_rows(rows, options)
+    p = engine.prepare(rows.x, rows.w, rows.off, cut.first, options)
+    most = _most(asked.candidates, asked.models, rows.x.shape[1])
+    large = (p.info["distinct"] > 3 * most) & asked.drawn
+    edges = np.flatnonzero(np.diff(large + 2 * holed)) + 1
+    if edges.size:
+        pairs = zip([0, *edges.tolist()], [*edges.tolist(), large.size], strict=True)
+        return [part for lo, hi in pairs for part in _parts(asked, options, cut.part(lo, hi))]
+    whole = p if rows.source is None else rows.source.prepared(p)
+    sample = engine.sampled(p, rows.x, rows.off, most, options) if large.any() else None if whole is p else p
+    return [_part(cut._replace(rows=rows), whole, sample, asked, options)]
+
+
+def _part(cut, p, sample, asked, options):
+    """Fits of data sets in the units of the data; a sample of their rows is searched, all of them without one."""
+    rows, per_set, _ = cut
+    candidates, models, criterion, errors = asked[:4]
+    d, D = rows.x.shape[1], rows.count
     for i, why in rows.refused.items():
-        if lo <= i < hi:
-            p.info["status"][i - lo], p.info["missing"][i - lo] = why.status, why.missing
+        p.info["status"][i], p.info["missing"][i] = why.status, why.missing
     # of fewer rows than any fit takes the columns are dependent always
     p.info["dependent"][p.rows.mass < candidates[0] * min(options.count(model, d) for model in models)] = -1
     alone = (p.info["count"] < 2) & (p.info["status"] == Status.CONSTANT)
     p.info["status"][alone] = Status.TOO_FEW
-    sample = _sampled(p, x, off, candidates, models, options) if asked.drawn else None
     found = _all_fits(p, sample, candidates, models, options, asked)
     every = list(found)
     mass = np.maximum(p.rows.mass, 1.0)
@@ -235,16 +281,16 @@ def _part(rows, lo, hi, asked, options, first):
     usable = np.isin(table["status"], ADMISSIBLE) & np.isfinite(table[criterion])
     values = np.where(usable, table[criterion], math.inf)
     if per_set is not None:
-        values[np.array([K for K, _ in every])[None] != per_set[lo:hi, None]] = math.nan
+        values[np.array([K for K, _ in every])[None] != per_set[:, None]] = math.nan
         values = np.where(np.isnan(values), math.inf, values)
     order = np.where(np.isfinite(table["loglik"]), 0.0, 1.0) + 0.0 * values
     fallback = np.argmin(order, axis=1)
     if per_set is not None:
-        allowed = np.array([K for K, _ in every])[None] == per_set[lo:hi, None]
+        allowed = np.array([K for K, _ in every])[None] == per_set[:, None]
         fallback = np.argmin(np.where(allowed, order, 9.0), axis=1)
     pick = np.where(np.isfinite(values).any(axis=1), np.argmin(values, axis=1), fallback)
     out = _chosen(p, found, every, pick, table, models, options, max(candidates), errors, usable, criterion)
-    _refusals(out["notes"], rows, lo, p, out["numbers"], options, models)
+    _refusals(out["notes"], rows, p, out["numbers"], options, models)
     return out
 
 
@@ -327,14 +373,13 @@ def _errors(into, p, sure, r, model, options, order):
         into[s] = (full * units * units[:, None])[np.ix_(at, at)]
 
 
-def _refusals(notes, rows, lo, p, numbers, options, models):
+def _refusals(notes, rows, p, numbers, options, models):
     """Why data sets have no fit, in words."""
     d, status = p.rows.columns, numbers["status"]
     for s in np.flatnonzero(np.isin(status, REFUSED)).tolist():
-        i = lo + s
-        x = rows.x[rows.off[i] : rows.off[i + 1]]
-        if i in rows.refused:
-            notes[s] = rows.refused[i].said
+        x = rows.x[rows.off[s] : rows.off[s + 1]]
+        if s in rows.refused:
+            notes[s] = rows.refused[s].said
         elif status[s] == Status.TOO_FEW:
             K, n, distinct = int(numbers["n_components"][s]), int(p.info["count"][s]), int(p.info["distinct"][s])
             least = min(options.count(model, d) for model in models)
@@ -347,14 +392,10 @@ def _refusals(notes, rows, lo, p, numbers, options, models):
                 if p.rows.mass[s] < 0.999 * n:
                     notes[s] += f"; weights count observations: for shares pass weights * {n} / sum(weights)"
         elif status[s] == Status.CONSTANT:
-            notes[s] = _singular(x, rows.columns, int(p.info["column"][s]), int(p.info["dependent"][s]))
+            known = None if rows.source is None else rows.source.notes.get(s)
+            notes[s] = known or _singular(x, rows.columns, int(p.info["column"][s]), int(p.info["dependent"][s]))
         elif status[s] == Status.NOT_FINITE:
             notes[s] = _not_finite(x, rows.columns)
-
-
-def _column(columns, i):
-    """A column as messages call it."""
-    return f"column {i} (counted from 0)" if columns[i] == i else f"column {columns[i]!r}"
 
 
 def _singular(x, columns, constant, dependent):
@@ -446,6 +487,7 @@ def _batch(rows, parts, done, candidates, models, se, cov):
         se=_errors_by_name(covs, numbers["n_components"], width, d) if se else {},
         covariance_of_estimates=covs if cov else {},
         keys=rows.keys,
+        nan_policy="marginal" if rows.marginal else "omit",
     )
 
 
@@ -468,7 +510,7 @@ def _errors_by_name(covs, components, K, d):
 def warn_of_fits(batch, rows, chosen):
     """Warn of shares as weights, of batches that mostly failed, and of choices that passed over a better criterion."""
     if rows.w.size:
-        total = np.diff(np.concatenate([[0.0], np.cumsum(rows.w)])[rows.off])
+        total = np.diff(np.concatenate([[0.0], np.cumsum(rows.w)])[rows.off]) if rows.source is None else rows.source.total[3:4]
         i = int(np.argmin(total / np.maximum(batch.n_used, 1)))
         warn_of_shares(total[i], batch.n_used[i], f" of data set {i}" if len(batch) > 1 else "")
     failed = np.isin(batch.status, (*REFUSED, Status.COLLAPSED))
@@ -537,7 +579,11 @@ def fit_tables(data, n_components, *, family, by, offsets, weights, nan_policy, 
 def fit_table(x, n_components, *, family, weights, errors, nan_policy=None, **options):
     """`fit` of rows of several columns."""
     options = _own(family, options, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
-    rows = one_table(x, weights, nan_policy)
+    if is_lazy(x):
+        most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"]), x.shape[1])
+        rows = lazy_table(x, weights, nan_policy, most)
+    else:
+        rows = one_table(x, weights, nan_policy)
     batch = fit_rows(rows, n_components, **options)
     if errors == "raise" and batch.status[0] in REFUSED:
         raise ValueError(f"the data cannot be fitted: {batch.message(0)}")

@@ -31,7 +31,10 @@ def information_of(p, wanted, points, model, options):
     M, K = wanted.size, points.means.shape[1]
     size = coordinates(K, p.rows.columns, model)
     matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
-    launched(p, INFORMATION, [wanted, model, points, matrix, scale], M, options, Space.of(p, K, model), (3, 4), cost=1e6)
+    if p.source is None:
+        launched(p, INFORMATION, [wanted, model, points, matrix, scale], M, options, Space.of(p, K, model), (3, 4), cost=1e6)
+    else:
+        p.source.information(p, wanted, model, points, matrix, scale, options)
     return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale
 
 

@@ -31,17 +31,21 @@ class Space:
     rows: int = 0
 
     @classmethod
-    def of(cls, p, K, model=None, rows=0):
-        """For data sets; with a model for Newton's method."""
-        _own, q, size = (0, 0, 0) if model is None else counts.py_func(K, model, p.rows.columns)
-        return cls(K, p.rows.pivots.shape[1], q, size, rows)
+    def of(cls, p, K, model=None):
+        """For data sets: with a model for Newton's method, without for all else."""
+        if model is None:
+            return cls(K, p.rows.pivots.shape[1], rows=int(np.diff(p.rows.off).max(initial=0)))
+        _own, q, size = counts.py_func(K, model, p.rows.columns)
+        return cls(K, p.rows.pivots.shape[1], q, size)
 
 
-def space_there(space, n, stream=0) -> Any:
-    """Work space on a GPU for at most n blocks."""
+def space_there(space, n, stream=0, before=None) -> Any:
+    """Work space on a GPU for at most n blocks; that of a launch `before` where it suffices."""
     one = new_memory.py_func(1, *dataclasses.astuple(space))
     most = 4 if SIMULATED else TEAMS * gpu.multiprocessors()
     teams = max(1, min(n, most, ROOM // sum(v.nbytes for v in one)))
+    if before is not None and before.work.shape[0] >= teams:
+        return before
     return Memory(*(gpu.zeros((teams * len(v), *v.shape[1:]), v.dtype, stream) for v in one))
 
 
@@ -58,6 +62,7 @@ def on_the_host(options):
 
 def launched(p, kernel, args, n, options, space, written, *, cost, most=None):
     """Run a kernel over n problems of the data sets; the arguments at the places `written` are written."""
+    args = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) and i not in written else a for i, a in enumerate(args)]
     if options.device == "cpu":
         run(kernel, [p.rows, *args, NONE], n, options, (), cost=cost, most=most)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbastats._core.checks import refuse_lazy
 from numbastats._core.errors import names_ours
 from numbastats._core.groups import Keys
-from numbastats._core.kinds import in_kind_of, kind_of
+from numbastats._core.inputs import any_lazy
+from numbastats._core.kinds import LAZY, in_kind_of, kind_of
 from numbastats._core.launch import launch
 from numbastats._core.parallel import worker_count
 from numbastats._core.place import Place
@@ -24,10 +27,12 @@ from numbastats.mixture.engine import staged_there
 from numbastats.mixture.multivariate.arguments import check_columns, counted, points_of
 from numbastats.mixture.multivariate.information import exact
 from numbastats.mixture.multivariate.kernels.memory import NONE
+from numbastats.mixture.multivariate.kernels.observed import OBSERVED_SCORES
 from numbastats.mixture.multivariate.kernels.passes import FULL, LANES, Point
 from numbastats.mixture.multivariate.kernels.sums import SCORES
 from numbastats.mixture.multivariate.launching import Space, space_there, start_there
 
+SLAB = 1 << 16  # rows whose densities are computed at a time
 _IN_WORDS = {  # where the words of one dimension name what several have not
     Status.NO_CONVERGENCE: "the decrement test was not met, or the likelihood still rises; the best point is returned. Fewer "
     "components, another covariance or more starts (n_init=) may end at a maximum",
@@ -44,6 +49,20 @@ def words_of(status) -> str:
     return _IN_WORDS.get(status, in_words(status))
 
 
+def point_of(weights, means, covariances):
+    """Parameters as kernels have them, and the shift and scale (2, d) of rows: to the mean of the mixture, by powers of two."""
+    (K, d), filled = means.shape, -(-means.shape[1] // 4) * 4
+    point = Point(np.log(weights), np.zeros((K, filled)), *np.zeros((2, K, filled, filled)), np.zeros(K))
+    centre, sd = weights @ means, np.sqrt(np.diagonal(covariances, axis1=1, axis2=2).max(axis=0))
+    scale = np.ldexp(1.0, -np.frexp(sd)[1])
+    point.means[:, :d] = (means - centre) * scale
+    point.covariances[:, :d, :d] = covariances * scale * scale[:, None]
+    factors = np.linalg.inv(np.linalg.cholesky(point.covariances[:, :d, :d]))
+    point.factors[:, :d, :d] = factors
+    point.heights[:] = point.log_weights + np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    return point, np.stack([centre, scale])
+
+
 @names_ours
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class NormalMixture(Result):
@@ -56,6 +75,8 @@ class NormalMixture(Result):
     covariances : numpy.ndarray, shape (K, d, d)
     columns : tuple
         Names of the columns, numbers from 0 on where the data had none.
+    nan_policy : str
+        With "marginal" densities and probabilities of rows with missing values are those of what is observed, else NaN.
 
     Examples
     --------
@@ -73,6 +94,7 @@ class NormalMixture(Result):
     means: NDArray
     covariances: NDArray
     columns: tuple
+    nan_policy: str = dataclasses.field(default="omit", kw_only=True, repr=False)
 
     @property
     def n_components(self) -> int:
@@ -85,33 +107,45 @@ class NormalMixture(Result):
             said = "" if status is None else f" (status {status}: {self.message})"  # type: ignore[attr-defined]
             raise ValueError(f"there are no parameters{said}")
 
+    def _like(self, weights, means, covariances, columns):
+        """Another mixture with the same policy."""
+        return NormalMixture(weights, means, covariances, columns, nan_policy=self.nan_policy)
+
     def _point(self):
         """Parameters as kernels have them, about the mean of the mixture."""
         self._there()
-        K, d = self.means.shape
-        filled = -(-d // 4) * 4
-        point = Point(np.log(self.weights), np.zeros((K, filled)), *np.zeros((2, K, filled, filled)), np.zeros(K))
-        centre = self.weights @ self.means
-        point.means[:, :d] = self.means - centre
-        factors = np.linalg.inv(np.linalg.cholesky(self.covariances))
-        point.factors[:, :d, :d] = factors
-        point.heights[:] = point.log_weights + np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-        return point, np.stack([centre, np.ones(d)])
+        return point_of(self.weights, self.means, self.covariances)
 
     def _scores(self, x, workers, wanted, logs=1):
         """Log densities or densities, responsibilities, or labels of rows, where these live."""
-        kind, K, d = kind_of(x), self.n_components, len(self.columns)
-        rows, shape = (None, tuple(x.shape)[:-1]) if kind.on_device else points_of(x, self.columns)
+        if any_lazy((x,)):
+            return self._of_blocks(x, workers, wanted, logs)
+        if kind_of(x).on_device and self.nan_policy != "marginal":
+            return self._there_scores(x, wanted, logs)
+        rows, order, shape = points_of(x, self.columns)
+        (point, shift), n, K = self._point(), len(rows), self.n_components
+        T = np.int64 if wanted == "labels" else np.float64
+        out = np.empty((n, K) if wanted == "resp" else n, rows.dtype if T is np.float64 else T)
+        cost, workers = K * (10.0 + 0.2 * len(self.columns) ** 2), worker_count(workers)
+        for lo in range(0, n, SLAB):  # so that no copy of all rows is made
+            hi = min(n, lo + SLAB)
+            part = np.ascontiguousarray(rows[lo:hi] if order is None else rows[lo:hi, order], np.float64)
+            into = out[lo:hi] if out.dtype == T else np.empty(out[lo:hi].shape)
+            outs = {"density": np.empty(0), "resp": np.empty((0, K)), "labels": np.empty(0, np.int64)} | {wanted: into}
+            args = part, point, FULL, shift, logs, *outs.values(), NONE
+            launch(SCORES, args, hi - lo, device="cpu", workers=workers, cost=cost)
+            if self.nan_policy == "marginal":
+                _observed(wanted, logs, part, point, shift, into)
+            out[lo:hi] = into
+        return in_kind_of(out.reshape(shape + out.shape[1:])[()], x)
+
+    def _there_scores(self, x, wanted, logs):
+        """The same of rows on a GPU."""
+        kind, K, d, shape = kind_of(x), self.n_components, len(self.columns), tuple(x.shape)[:-1]
         n, (point, shift) = math.prod(shape), self._point()
         tails = {"density": ((), np.float64), "resp": ((K,), np.float64), "labels": ((), np.int64)}
         sizes = [(n if name == wanted else 0, *tail) for name, (tail, _) in tails.items()]
-        if not kind.on_device:
-            outs = [np.empty(size, dtype) for size, (_, dtype) in zip(sizes, tails.values(), strict=True)]
-            args = rows, point, FULL, shift, logs, *outs, NONE
-            launch(SCORES, args, n, device="cpu", workers=worker_count(workers), cost=K * (10.0 + 0.2 * d**2))
-            found = outs[list(tails).index(wanted)]
-            return in_kind_of(found.reshape((*shape, *tails[wanted][0]))[()], x)
-        check_columns(x.shape, d, "x")
+        check_columns(tuple(x.shape), d, "x")
         place = Place("cuda", kinds=(kind,))
         place.begin()
         rows = place.asarray(x, "x", np.float64).reshape(n, d)
@@ -127,19 +161,32 @@ class NormalMixture(Result):
         place.end()
         return found
 
+    def _of_blocks(self, x, workers, wanted, logs):
+        """The same of an array of dask, when it is computed."""
+        x = LAZY.blocks(x, "x") if not hasattr(x, "dims") else refuse_lazy(x, "x")
+        if x.ndim != 2 or x.shape[1] != len(self.columns):
+            raise ValueError(f"x has shape {x.shape}; an array of dask must have rows of {counted(len(self.columns), 'column')}")
+        x, self_ = x.rechunk({1: -1}), self._like(self.weights, self.means, self.covariances, self.columns)
+        self_._there()
+        function = functools.partial(_scores_of, self_, 1 if workers is None else workers, wanted, logs)
+        T = np.int64 if wanted == "labels" else np.float32 if x.dtype == np.float32 else np.float64
+        if wanted == "resp":
+            return x.map_blocks(function, dtype=T, chunks=(x.chunks[0], (self.n_components,)), meta=np.empty((0, 0), T))
+        return x.map_blocks(function, dtype=T, drop_axis=1, meta=np.empty(0, T))
+
     def logpdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
         """Logarithm of the density.
 
         Parameters
         ----------
         x : array_like, shape (..., d)
-            Of a frame the columns of the fit are taken by name.
+            Of a frame the columns of the fit are taken by name. An array (n, d) of dask gives one, computed block by block.
         workers : int, optional
 
         Returns
         -------
         array or scalar
-            Of shape (...,); NaN where a value is missing.
+            Of shape (...,); NaN where a value is missing. float32 of rows in float32, computed in double precision.
         """
         return self._scores(x, workers, "density")
 
@@ -252,7 +299,7 @@ class NormalMixture(Result):
         self._there()
         at = self._at([columns] if isinstance(columns, str) or not hasattr(columns, "__iter__") else list(columns))
         names = tuple(self.columns[i] for i in at)
-        return NormalMixture(self.weights, self.means[:, at], self.covariances[:, at][:, :, at], names)
+        return self._like(self.weights, self.means[:, at], self.covariances[:, at][:, :, at], names)
 
     def conditional(self, values: Mapping[Any, float]) -> NormalMixture:
         """The distribution of the other columns where some have these values.
@@ -292,16 +339,14 @@ class NormalMixture(Result):
             covariances.append(c[np.ix_(rest, rest)] - half.T @ half)
         weights = np.exp(logs - logs.max())
         names = tuple(self.columns[i] for i in rest)
-        return NormalMixture(weights / weights.sum(), np.array(means), np.array(covariances), names)
+        return self._like(weights / weights.sum(), np.array(means), np.array(covariances), names)
 
     @property
     def component_distributions(self) -> tuple[NormalMixture, ...]:
         """The components, as mixtures of one."""
         self._there()
         one = np.ones(1)
-        return tuple(
-            NormalMixture(one, m[None], c[None], self.columns) for m, c in zip(self.means, self.covariances, strict=True)
-        )
+        return tuple(self._like(one, m[None], c[None], self.columns) for m, c in zip(self.means, self.covariances, strict=True))
 
     def _headline(self) -> str:
         return f"{counted(self.n_components, 'component')} in {counted(len(self.columns), 'dimension')}"
@@ -309,6 +354,20 @@ class NormalMixture(Result):
     def summary(self) -> Table:
         """The components as a table: "weight", then means and standard deviations by the names of the columns."""
         return Table(_moments_by_name(self, slice(None)))
+
+
+def _observed(wanted, logs, rows, point, shift, into):
+    """Scores of rows with missing values, of what is observed."""
+    at = np.flatnonzero(np.isnan(rows).any(axis=1))
+    at = at[np.lexsort(np.isnan(rows[at]).T)]  # by patterns
+    density, resp = np.empty(at.size), np.empty((at.size, len(point.log_weights)))
+    OBSERVED_SCORES(np.ascontiguousarray(rows[at]), point, shift, density, resp)
+    density = density if logs else np.exp(density)
+    into[at] = resp if wanted == "resp" else resp.argmax(axis=1) if wanted == "labels" else density
+
+
+def _scores_of(mixture, workers, wanted, logs, x):
+    return mixture._scores(x, workers, wanted, logs)
 
 
 def _moments_by_name(one, rows):
@@ -511,6 +570,8 @@ class MultivariateBatch(Batch, OptionalIntervals):
     notes : dict
         What `message` says beside the status, by number.
     keys : tuple or None
+    nan_policy : str
+        As of `NormalMixture`.
     """
 
     weights: NDArray
@@ -524,6 +585,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
     se: dict
     covariance_of_estimates: dict
     keys: Keys | None = dataclasses.field(default=None, repr=False)
+    nan_policy: str = dataclasses.field(default="omit", repr=False)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -588,6 +650,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
             se={name: values[i][:K] for name, values in self.se.items()},
             covariance_of_estimates=self.covariance_of_estimates.get(i, none),
             selection=self.selection_of(i),
+            nan_policy=self.nan_policy,
             **values,
         )
 

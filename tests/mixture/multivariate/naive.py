@@ -183,3 +183,36 @@ def of_labels(x, labels, K, covariance="full", w=None):
     means = np.stack([(w[labels == k, None] * x[labels == k]).sum(axis=0) / counts[k] for k in range(K)])
     scatter = np.stack([((x - means[k]).T * (w * (labels == k))) @ (x - means[k]) for k in range(K)])
     return counts / counts.sum(), means, restricted(scatter, counts, covariance)
+
+
+def observed_loglik(x, weights, means, covariances, w=None):
+    """Log-likelihood of what is observed of rows with missing values."""
+    total, w = 0.0, np.ones(len(x)) if w is None else w
+    for o in np.unique(~np.isnan(x), axis=0):
+        rows = (~np.isnan(x) == o).all(axis=1)
+        if o.any():
+            total += loglik(x[rows][:, o], weights, means[:, o], covariances[:, o][:, :, o], w[rows])
+    return total
+
+
+def observed_em_step(x, weights, means, covariances, covariance="full"):
+    """A step of EM by patterns: expected sums of the complete data, row by row."""
+    K, d = means.shape
+    counts, first, second = np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d))
+    for row in x:
+        o = ~np.isnan(row)
+        if not o.any():
+            continue
+        r = responsibilities(row[None, o], weights, means[:, o], covariances[:, o][:, :, o])[0]
+        for k in range(K):
+            m, c = means[k], covariances[k]
+            B = c[np.ix_(~o, o)] @ np.linalg.inv(c[np.ix_(o, o)])
+            full, extra = row.copy(), np.zeros((d, d))
+            full[~o] = m[~o] + B @ (row[o] - m[o])
+            extra[np.ix_(~o, ~o)] = c[np.ix_(~o, ~o)] - B @ c[np.ix_(o, ~o)]
+            counts[k] += r[k]
+            first[k] += r[k] * full
+            second[k] += r[k] * (np.outer(full, full) + extra)
+    means = first / counts[:, None]
+    scatter = second - counts[:, None, None] * means[:, :, None] * means[:, None, :]
+    return counts / counts.sum(), means, restricted(scatter, counts, covariance)

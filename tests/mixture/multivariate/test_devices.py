@@ -101,7 +101,9 @@ def test_starts_and_candidates(case):
 def test_sums_of_chunks(case):
     _, rows, start = case
     one = passes.Point(*(v[0] for v in points(start)))
-    alike(*there_and_here(sums.SUMS, [rows.x, rows.w, one, passes.FULL], [np.zeros((1, 1 + 2 + 8 + 32))], Space(2, 4)))
+    (got,), (want,) = there_and_here(sums.SUMS, [rows.x, rows.w, one, passes.FULL], [np.zeros((1, 43))], Space(2, 4))
+    lower = np.concatenate([np.ones(11, bool), np.tile(np.tri(4, dtype=bool).ravel(), 2)])
+    alike([got[0, lower]], [want[0, lower]])
 
 
 def test_a_batch_ends_alike_on_both_devices(device):
@@ -121,7 +123,8 @@ def test_a_batch_without_fits_says_why_on_both_devices(device):
     x = np.ones((2, 12, 2))
     x[1] = naive.blobs(1, 12, 2, 1)
     x[1, 3] = np.inf
-    got, want = ns.mixture.fit_many(x, 2, rng=0, **device), ns.mixture.fit_many(x, 2, rng=0)
+    with pytest.warns(ns.ConvergenceWarning, match="all rows are equal"):
+        got, want = ns.mixture.fit_many(x, 2, rng=0, **device), ns.mixture.fit_many(x, 2, rng=0)
     assert (got.messages == want.messages).all() and not np.isfinite(got.loglik).any()
 
 

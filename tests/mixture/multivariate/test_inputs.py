@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import warnings
 
 import numpy as np
@@ -216,3 +217,192 @@ def test_arguments_of_methods():
         with pytest.raises(ValueError, match="is no number of draws"):
             found.rvs(size)
     assert found.rvs((2, 0)).shape == (2, 0, 3)
+
+
+def test_rows_in_single_precision():
+    x = naive.blobs(3, 400, 3, 2).astype(np.float32)
+    found, want = fitted(x), fitted(x.astype(np.float64))
+    assert found.loglik == want.loglik and found.means.dtype == np.float64
+    for name in ("pdf", "logpdf", "predict_proba"):
+        single, double = getattr(found, name)(x), getattr(found, name)(x.astype(np.float64))
+        assert single.dtype == np.float32 and double.dtype == np.float64
+        np.testing.assert_array_equal(single, double.astype(np.float32))
+    assert (found.predict(x) == found.predict(x.astype(np.float64))).all()
+    labelled = found.predict_proba(x.reshape(20, 20, 3))
+    assert labelled.shape == (20, 20, 2) and labelled.dtype == np.float32
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical"])
+def test_many_rows_in_single_precision_are_kept_so(covariance, monkeypatch):
+    from numbastats.mixture.multivariate import arguments, engine
+
+    seen, prepare = [], engine.prepare
+
+    def noted(x, *args):
+        seen.append((x.dtype, prepare(x, *args).rows.x.dtype))
+        return prepare(x, *args)
+
+    x = (naive.blobs(3, 12_000, 3, 2) + 50.0).astype(np.float32)
+    want = fitted(x, covariance=covariance, se=True)
+    monkeypatch.setattr(arguments, "SINGLE", 30_000)
+    monkeypatch.setattr(engine, "prepare", noted)
+    found = fitted(x, covariance=covariance, se=True)
+    assert (np.float32, np.float32) in seen and found.status == 0
+    assert found.loglik == pytest.approx(want.loglik, rel=1e-7)  # 3e-9: distances from the mean are rounded to single precision
+    for name in ("weights", "means", "covariances"):
+        np.testing.assert_allclose(getattr(found, name), getattr(want, name), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found.se[name], want.se[name], rtol=1e-4, atol=1e-9)
+    batch = ns.mixture.fit_many([x, x.astype(np.float64)], 2, covariance=covariance, rng=0)  # with doubles, doubles
+    assert batch.loglik[0] == want.loglik
+
+
+def test_probabilities_take_no_memory_beside_their_own():
+    import tracemalloc
+
+    found = fitted()
+    x = np.random.default_rng(1).normal(size=(600_000, 3))
+    for rows in (x, x.astype(np.float32), x[:, ::-1], np.asfortranarray(x)):
+        found.predict_proba(rows[:10])
+        tracemalloc.start()
+        result = found.predict_proba(rows)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < result.nbytes + 5e6  # of a slab: 65536 rows
+
+
+# --- kinds of data -------------------------------------------------------------------------------------------------------
+
+ROUND = np.round(naive.blobs(6, 60, 2, 2), 1)
+HOLED = ROUND.copy()
+HOLED[7, 1] = np.nan
+NAMES = ["a", "b"]
+
+
+def library(name):
+    return pytest.importorskip(name)
+
+
+def with_none():
+    return [[None if v != v else v for v in row] for row in HOLED.tolist()]
+
+
+KINDS = {  # complete data, and the same numbers
+    "list": lambda: ROUND.tolist(),
+    "tuple of tuples": lambda: tuple(map(tuple, ROUND.tolist())),
+    "list of arrays": lambda: list(ROUND),
+    "big-endian": lambda: ROUND.astype(">f8"),
+    "long double": lambda: ROUND.astype(np.longdouble),
+    "read-only": lambda: np.frombuffer(ROUND.tobytes()).reshape(60, 2),
+    "strided": lambda: np.repeat(ROUND, 2, axis=0)[::2],
+    "Fortran": lambda: np.asfortranarray(ROUND),
+    "object": lambda: ROUND.astype(object),
+    "Decimal": lambda: [[decimal.Decimal(str(v)) for v in row] for row in ROUND.tolist()],
+    "masked without a mask": lambda: np.ma.array(ROUND),
+    "pandas": lambda: library("pandas").DataFrame(ROUND, columns=NAMES),
+    "pandas, Float64": lambda: library("pandas").DataFrame(ROUND, columns=NAMES, dtype="Float64"),
+    "pandas, object": lambda: library("pandas").DataFrame(ROUND, columns=NAMES, dtype=object),
+    "polars": lambda: library("polars").DataFrame(ROUND, schema=NAMES),
+    "pyarrow": lambda: library("pyarrow").table({"a": ROUND[:, 0], "b": ROUND[:, 1]}),
+    "xarray": lambda: library("xarray").DataArray(ROUND, dims=("t", "what")),
+}
+HOLES = {
+    "NaN": lambda: HOLED.copy(),
+    "None": with_none,
+    "masked": lambda: np.ma.array(np.where(np.isnan(HOLED), 1e9, HOLED), mask=np.isnan(HOLED)),
+    "pandas": lambda: library("pandas").DataFrame(HOLED, columns=NAMES),
+    "pandas, Float64": lambda: library("pandas").DataFrame(with_none(), columns=NAMES, dtype="Float64"),
+    "polars": lambda: library("polars").DataFrame(with_none(), schema=NAMES, orient="row"),
+    "xarray": lambda: library("xarray").DataArray(HOLED, dims=("t", "what")),
+}
+START = np.array([0.4, 0.6]), np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([np.eye(2), 2.0 * np.eye(2)])
+ENTRIES = {
+    "fit": lambda x, **o: fitted(x, **o).means,
+    "fit_many": lambda x, **o: ns.mixture.fit_many([x, ROUND], 2, rng=0, **o).means[0],
+    "fit_many, dict": lambda x, **o: ns.mixture.fit_many({"u": x}, 2, rng=0, **o).means[0],
+    "Mixture": lambda x, **o: ns.mixture.Mixture(2, rng=0, **o).fit(x).means_,
+    "partial_stats": lambda x, **o: ns.mixture.combine([ns.mixture.partial_stats(x, *START)]),
+    "logpdf": lambda x, **o: np.asarray(fitted(ROUND).logpdf(x)),
+    "predict": lambda x, **o: np.asarray(fitted(ROUND).predict(x)),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_data_is_taken(entry, kind):
+    np.testing.assert_array_equal(ENTRIES[entry](KINDS[kind]()), ENTRIES[entry](ROUND))
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("kind", HOLES)
+def test_every_kind_of_missing_value_is_one(entry, kind):
+    found, want = ENTRIES[entry](HOLES[kind](), nan_policy="omit"), ENTRIES[entry](HOLED, nan_policy="omit")
+    np.testing.assert_array_equal(found, want)
+    good = ENTRIES[entry](np.delete(HOLED, 7, axis=0), nan_policy="omit")
+    if found.shape == good.shape:
+        np.testing.assert_allclose(found, good, rtol=1e-12)
+    else:
+        np.testing.assert_array_equal(np.delete(found, 7), good)
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        ([["a", "b"]] * 20, "text"),
+        (ROUND + 0j, "[Cc]omplex"),
+        (np.full((20, 2), "2020-01-01", "datetime64[D]"), "dates"),
+        (np.full((20, 2), 5, "timedelta64[s]"), "timedelta64"),
+        ([[1.0, 2.0], [3.0]], "unequal lengths"),
+        (np.array([[10**400, 1]] * 20, object), "beyond the largest double"),
+    ],
+)
+def test_what_is_no_number_is_refused(x, words):
+    for call in (fitted, lambda x: ns.mixture.Mixture(2).fit(x), lambda x: fitted(ROUND).logpdf(x)):
+        with pytest.raises((TypeError, ValueError), match=words):
+            call(x)
+
+
+def test_groups_of_frames_of_each_library():
+    pandas, polars = library("pandas"), library("polars")
+    key = np.array(["u", "v", "w"])[np.arange(60) % 3]
+    two = np.arange(60) // 30
+    frame = pandas.DataFrame(ROUND, columns=NAMES).assign(g=key, h=two)
+    want = ns.mixture.fit_many([ROUND[key == k] for k in "uvw"], 1, rng=0)
+    for data in (frame[["g", *NAMES]], polars.DataFrame({"a": ROUND[:, 0], "g": key.tolist(), "b": ROUND[:, 1]})):
+        found = ns.mixture.fit_many(data, 1, by="g", rng=0)
+        assert found.keys == ("u", "v", "w") and found.columns == ("a", "b")
+        np.testing.assert_array_equal(found.means, want.means)
+        assert ns.mixture.fit_many(data, 1, by=["g"], rng=0).one("v").loglik == found.loglik[1]
+    pairs = ns.mixture.fit_many(frame, 1, by=["g", "h"], rng=0)
+    grouped = ns.mixture.fit_many(frame.groupby(["g", "h"]), 1, rng=0)
+    assert len(pairs) == 6 and pairs.keys == grouped.keys and (pairs.loglik == grouped.loglik).all()
+    part = ns.mixture.fit_many(frame.groupby("g")[["b", "a"]], 1, rng=0)
+    assert part.columns == ("b", "a")
+    np.testing.assert_allclose(part.means[..., ::-1], want.means, rtol=1e-12)
+    with pytest.raises(ValueError, match="by='z' names 'z'"):
+        ns.mixture.fit_many(frame, 1, by="z")
+
+
+def test_numbers_of_components_of_each_data_set():
+    sets = [naive.blobs(i, 80, 2, 2) for i in range(3)]
+    batch = ns.mixture.fit_many(sets, np.array([1, 2, 1]), covariance=["diag", "full"], rng=0)
+    assert batch.n_components.tolist() == [1, 2, 1] and np.isnan(batch.means[[0, 2], 1]).all()
+
+
+def test_empty_data_sets_and_weights_of_zero_lose_only_themselves():
+    sets = [
+        naive.blobs(0, 60, 2, 2),
+        np.empty((0, 2)),
+        np.full((9, 2), np.nan),
+        naive.blobs(1, 60, 2, 2),
+        naive.blobs(2, 60, 2, 2),
+    ]
+    weights = [np.ones(len(x)) for x in sets]
+    weights[3][:] = 0.0
+    with pytest.warns(ns.ConvergenceWarning, match="3 of 5 fits ended without a maximum, the first, at index 1: all values are"):
+        batch = ns.mixture.fit_many(sets, 2, rng=0, weights=weights, nan_policy="omit")
+    assert batch.status.tolist() == [0, 7, 7, 7, 0] and batch.n_missing.tolist() == [0, 0, 9, 0, 0]
+    assert batch.n_dropped.tolist() == [0, 0, 9, 60, 0] and np.isnan(batch.loglik[1:4]).all()
+    one = ns.mixture.fit_many([sets[4]], 2, rng=0, dataset_index=4)
+    assert one.loglik[0] == batch.loglik[4]
+    assert fitted(np.empty((0, 2)), errors="status").status == 7
+    assert fitted(ROUND).predict_proba(np.empty((0, 2))).shape == (0, 2)

@@ -162,9 +162,12 @@ def em_one(item, rows, owner, model, settings, points, now, memory, team):
     copy_point(here, trial)
     if now.phase == EM and not factor(trial, model, facts, pivots, work):
         now.status, now.phase = COLLAPSED, DONE
-    while now.phase == EM:
+    last = now.passes + settings.most
+    while now.phase == EM and now.passes < last:
         loglik = em_sums(x, w, 0, w.size, trial, model.shape, lanes, sums)
         advance_em(now, loglik, sums, trial, model, facts, pivots, work)
+    if now.phase == DONE and now.status == OK and now.newton == 0:
+        now.condition, now.excess = condition(trial, facts, work)
     copy_point(trial, here)
 
 
@@ -180,11 +183,16 @@ def newton_one(item, rows, owner, model, settings, points, now, memory, team):
     if now.phase == NEWTON:
         copy_point(here, trial)
         places(K, model, rows.columns, features.place)
+    last = now.passes + settings.most
     while now.phase == NEWTON:
         loglik = information_sums(x, w, trial, model, facts, lanes, features, newton, sums, work)
         advance_newton(now, loglik, trial, best, model, facts, pivots, features, newton, work, settings)
-        if now.phase == DONE and now.loglik > -math.inf:
+        waits = now.phase == NEWTON and now.passes >= last
+        if (waits or now.phase == DONE) and now.loglik > -math.inf:
             copy_point(best, here)
+        if waits:  # the derivatives are made again
+            now.loglik = -math.inf
+            break
 
 
 def products_cpu(rows, owner, model, settings, points, state):

@@ -272,7 +272,7 @@ def solved(case, tools, point, damping, enough):
     """Conjugate gradients for (information + damping) step = slope, until the residual is a part `enough` of the slope.
 
     Returns the decrement slope'step, infinite where a direction of negative curvature is met: the step is then that before it,
-    or the gradient. Also the square of the residual.
+    or the gradient. Also the square of the residual, and how many products were made.
     """
     into, step, slope = tools.into, tools.newton.step, tools.newton.slope[0]
     r, q, h = into.residual, into.direction, into.product
@@ -280,16 +280,17 @@ def solved(case, tools, point, damping, enough):
     copy(slope, q)
     step[:] = 0.0
     size = _dot(r, r)
-    goal, left = enough * enough * size, size
+    goal, left, turns = enough * enough * size, size, 0
     for turn in range(INNER):
         if not left > goal:
             break
+        turns += 1
         times(case, tools, point, q, h)
         curvature = _dot(q, h) + damping * _dot(q, q)
         if not curvature > FLAT * _dot(q, q):
             if turn == 0:
                 copy(slope, step)
-            return math.inf, left
+            return math.inf, left, turn + 1
         along = left / curvature
         _add(along, q, step)
         _add(-along, h, r)
@@ -298,7 +299,7 @@ def solved(case, tools, point, damping, enough):
         for a in range(q.size):
             q[a] = r[a] + new / left * q[a]
         left = new
-    return _dot(slope, step), left
+    return _dot(slope, step), left, turns
 
 
 @_function
@@ -371,15 +372,18 @@ def _least_of_band(band, m, small, vectors):
 
 @_function
 def climb_by_products(case, tools, trial, best, settings, state):
-    """From the point `trial` to a certified optimum, `best`."""
+    """From the point `trial` to a certified optimum, `best`, or so far as passes of one call go."""
     model, facts, pivots, newton, work = case.model, case.facts, case.pivots, tools.newton, tools.work
     copy_point(trial, best)
-    state.phase, state.closing = DONE, 0
+    last = state.passes + settings.most
     state.loglik = gradient(case, tools, best)
-    damping, decrement, left, enough = 0.0, math.inf, 0.0, 0.1
-    for _outer in range(OUTER):
+    damping, decrement, left, enough = 0.0, math.inf, 0.0, 1e-3 if state.closing > 0 else 0.1
+    while state.steps < OUTER:
+        if state.passes >= last:
+            return
         state.steps += 1
-        decrement, left = solved(case, tools, best, damping, enough)
+        decrement, left, turns = solved(case, tools, best, damping, enough)
+        state.passes += turns + 1
         if decrement < settings.tol:
             state.closing += 1
             if state.closing > 1 or decrement < 1e-20 * facts.mass:
@@ -404,10 +408,9 @@ def climb_by_products(case, tools, trial, best, settings, state):
             copy(newton.scale[1], newton.scale[0])
             break
         copy_point(trial, best)
-        state.passes += 1
         enough = 0.1 if loglik - state.loglik > 1e-3 else 1e-3
         state.loglik = loglik
-    state.decrement = decrement
+    state.phase, state.decrement = DONE, decrement
     state.condition, state.excess = condition(best, facts, work)
     state.min_eig = 0.0
     if decrement < math.inf:

@@ -72,6 +72,7 @@ class Settings(NamedTuple):
     newton: int  # 0: steps of EM alone; 1: Newton's method; BY_PRODUCTS
     tol: float
     noise: float
+    most: int = 1 << 40  # passes of a call: a climb that is not at its end then waits where it is for the next call
 
 
 @_function
@@ -90,4 +91,4 @@ def batch_type(T):
 
 point_type = numba.types.NamedTuple([_f[:, ::1], _f[:, :, ::1], _f[:, :, :, ::1], _f[:, :, :, ::1], _f[:, ::1]], Point)
 model_type = numba.types.NamedTuple([_i, _i, _i, _i], Model)
-settings_type = numba.types.NamedTuple([_i, _f, _f], Settings)
+settings_type = numba.types.NamedTuple([_i, _f, _f, _i], Settings)

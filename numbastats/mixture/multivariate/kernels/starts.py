@@ -421,6 +421,8 @@ def begin_one(s, rows, model, places, labels, points, memory, team):
     mean, count, whole, pooled = memory.vectors[team, 0, :d], memory.total[team], memory.work[team, 0, 0], memory.work[team, 0, 1]
     while m < SUBSET and at[m] >= 0:
         m += 1
+    if m == 0:
+        return
     scatter(x, w, d, columns, mean, whole)
     for r in range(R):
         point = point_of(points, s * R + r)

@@ -156,8 +156,8 @@ def narrow(point, model, facts, pivots):
 def condition(point, facts, work):
     """The largest over the least eigenvalue of all covariances, in the metric of the pooled one.
 
-    Also the largest of these ratios, where that of a component of n observations counts for less by the square of n / (10 d): few
-    rows are narrow by chance, many are not. `work` is (K, WORK, d, d).
+    Also the largest of these ratios, where that of a component of n observations is divided by the square of n / (10 d): few rows
+    are narrow by chance, many are not. `work` is (K, WORK, d, d).
     """
     K, d = point.means.shape[0], facts.columns
     pooled, L, U = work[0, 0], work[0, 1], work[0, 2]
@@ -184,7 +184,7 @@ def condition(point, facts, work):
     low, high, least = math.inf, 0.0, math.inf
     for k in range(K):
         a, b = work[k, 3, 0, 0], work[k, 3, 0, 1]
-        many = max(1.0, math.exp(point.log_weights[k]) * facts.mass / (10.0 * d))
+        many = math.exp(point.log_weights[k]) * facts.mass / (10.0 * d)
         low, least, high = min(low, a), min(least, a * many * many), max(high, b)
     meet()
     return (high / low, high / least) if low > 0.0 else (math.inf, math.inf)
