@@ -253,7 +253,9 @@ def test_remedies_of_chains_that_draws_do_not_help(monkeypatch):
             ns.bayes.HorseshoeProbit(draws=50, warmup=100, rng=1, **options).fit(X, y)
         assert "draws=" not in str(caught[0].message)
     with pytest.warns(ns.ConvergenceWarning, match=r"Use .*np.sqrt\(y\)\) finds to matter, .* columns \(11\) than rows \(8\)"):
-        ns.bayes.HorseshoeRegression(response="poisson", draws=4, warmup=50, rng=1).fit(X[:8], np.arange(8.0))
+        ns.bayes.HorseshoeRegression(response="poisson", sampler="split-hmc", draws=4, warmup=50, rng=1).fit(
+            X[:8], np.arange(8.0)
+        )
     monkeypatch.setattr(engine, "rhat", lambda x: np.full(x.shape[-1], 1.2))
     with pytest.warns(ns.ConvergenceWarning, match=r"mean log-likelihoods are (-\d+\.\d, ){3}-\d+\.\d\. More"):
         ns.bayes.HorseshoeProbit(draws=50, warmup=100, sampler="split-hmc", rng=1).fit(X, y)

@@ -33,7 +33,7 @@ LOGIT = two_classes(
     _expit,
     lambda x: -np.logaddexp(0.0, -x),
     word="logit",
-    samplers=("wide", "hamiltonian", "predictor", "surrogate"),
+    samplers=("wide", "hamiltonian", "surrogate", "predictor"),
     row=row,
     derivatives=lambda m, y, own: (_expit(-m), _expit(m) * _expit(-m)),
     latent=_normal_rows,

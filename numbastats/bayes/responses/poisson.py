@@ -40,5 +40,5 @@ POISSON = Response(
     quantile=_quantile,
     level=_level,
     screen="np.sqrt(y)",
-    samplers=("hamiltonian", "predictor", "surrogate"),
+    samplers=("hamiltonian", "surrogate", "predictor"),
 )

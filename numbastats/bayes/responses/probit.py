@@ -21,8 +21,10 @@ def row(y, t):
 
 
 def _derivatives(m, y, own):
-    r = np.empty_like(m)
-    ELEMENTWISE["inv_mills"].serial(m, r)
+    flat = m.ravel()  # the kernel takes contiguous rows alone
+    r = np.empty_like(flat)
+    ELEMENTWISE["inv_mills"].serial(flat, r)
+    r = r.reshape(m.shape)
     return r, np.maximum(r * (r + m), 0.0)
 
 
@@ -37,7 +39,7 @@ PROBIT = two_classes(
     ndtr,
     log_ndtr,
     word="probit",
-    samplers=("latent", "expanded", "wide", "hamiltonian", "predictor", "surrogate"),
+    samplers=("latent", "expanded", "wide", "hamiltonian", "surrogate", "predictor"),
     row=row,
     derivatives=_derivatives,
     probability=ELEMENTWISE["ndtr"],
