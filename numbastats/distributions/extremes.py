@@ -36,7 +36,7 @@ def check_family(cls: type[Distribution]) -> None:
         )
 
 
-def above(series: Any, threshold: Any) -> tuple[Any, Any, Callable[[Any], NDArray[np.float64]]]:
+def above(series: Any, threshold: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
     """Series of the excesses of thresholds, NaN for values that are not above, and the thresholds, one for each series.
 
     The third is a function that adds numbers, one for a value, over each series.
