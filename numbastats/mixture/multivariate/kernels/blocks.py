@@ -16,7 +16,7 @@ from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import array_function, bind
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, solve
 
-__all__ = ["each", "every", "factorised", "first_least", "in_blocks", "meet", "solved", "total"]
+__all__ = ["BLOCK", "each", "every", "factorised", "first_least", "in_blocks", "meet", "solved", "total"]
 
 _shared = array_function(fastmath=(), host=False)
 

@@ -76,7 +76,7 @@ def entropy_one(item, rows, owner, model, points, out, memory, team):
         for k in range(K):
             entropy += _uncertainty(c, weights, lanes.logs[k])
     entropy = total(entropy, lanes.share)
-    for _one in each(1):
+    for _ in each(1):
         out[item] = entropy
 
 

@@ -133,7 +133,7 @@ def _height(cov, model, columns, U, L):
     """Restrict a covariance to the model and write its factor U; returns log det U, NaN where it is singular."""
     definite = True
     meet()
-    for _one in each(1):
+    for _ in each(1):
         if model.shape == SPHERICAL:
             v = 0.0
             for i in range(columns):
@@ -201,7 +201,7 @@ def insertion_one(item, rows, ids, owner, slot, model, given, key, points, gains
     for q in each(KEPT):
         gains[item * KEPT + q] = -math.inf
     scatter(x, w, d, columns, mean, whole)
-    for _one in each(1):
+    for _ in each(1):
         if cholesky(whole, columns, 0.0, L) < columns:  # of spherical and diagonal covariances: distances of single columns
             for i in range(columns):
                 for j in range(i):
@@ -248,7 +248,7 @@ def _noted(lo, gain, share, mean, cov, rest, out, model, points, gains):
     if not better:
         return
     K = rest.means.shape[0]
-    for _one in each(1):
+    for _ in each(1):
         gains[worst] = gain
     for k in each(K):
         log_weight = math.log(share) if k == out else rest.log_weights[k] + math.log(1.0 - share)

@@ -55,7 +55,7 @@ def chosen(rows, w, at):
     for j in range(rows):
         count += 1 if w[j] > 0.0 else 0
     most = min(count, at.size)
-    for _one in each(1):
+    for _ in each(1):
         seen, taken = 0, 0
         for j in range(rows):
             if w[j] > 0.0:
@@ -152,7 +152,7 @@ def ward(P, mass, m, K, q, out, ints, height, label, share):
             P[i, a] = (mass[a] * P[i, a] + mass[b] * P[i, b]) / total_mass
             P[i, b] = P[i, count - 1]
         meet()
-        for _one in each(1):
+        for _ in each(1):
             first[merges], second[merges], height[merges] = name[a], name[b], out[near]
             mass[a] = total_mass
             mass[b] = mass[count - 1]
@@ -163,7 +163,7 @@ def ward(P, mass, m, K, q, out, ints, height, label, share):
         meet()
         merges += 1
         count -= 1
-    for _one in each(1):
+    for _ in each(1):
         _cut(m, K, merges, first, second, height, name, label)
     meet()
 
@@ -269,7 +269,7 @@ def drawn_out(Z, mass, m, moments, vectors, height, spare):
             vectors[i, t] = 1.0 if i == t else 0.0
             vectors[t, i] = vectors[i, t]
     meet()
-    for _one in each(1):
+    for _ in each(1):
         rotated(moments, d, vectors)
     meet()
     top = 0.0
@@ -305,7 +305,7 @@ def partitions_one(s, rows, ids, K, shape, kinds, key, places, labels, memory, t
         return
     scatter(x, w, d, columns, mean, cov)
     sphered = True
-    for _one in each(1):
+    for _ in each(1):
         sphered = cholesky(cov, columns, 0.0, L) == columns
         if sphered:
             inverse_lower(L, columns, U)

@@ -170,7 +170,7 @@ def condition(point, facts, work):
             pooled[i, j] = s
     meet()
     good = True
-    for _one in each(1):
+    for _ in each(1):
         good = cholesky(pooled, d, 0.0, L) == d
         if good:
             inverse_lower(L, d, U)

@@ -30,7 +30,7 @@ def sums_one(chunk, x, w, point, shape, out, memory, team):
     part = x[chunk * CHUNK * d : chunk * CHUNK * d + rows.size * d]
     sums = sums_of(memory, team)
     loglik = em_sums(part, rows, 0, rows.size, point, shape, lanes_of(memory, team), sums)
-    for _one in each(1):
+    for _ in each(1):
         row[0] = loglik
     for k in each(K):
         row[1 + k] = sums.total[k]
