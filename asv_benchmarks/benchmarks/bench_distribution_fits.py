@@ -135,6 +135,30 @@ class Levels:
         self.found.return_level(self.PERIODS, method="bootstrap", count=199, rng=1, workers=1)
 
 
+class KnownInPart:
+    """What follows from a fit to 200 lives of which some are censored: comparison, profile, bootstrap of rows, test."""
+
+    def setup(self):
+        life = scipy.stats.weibull_min.rvs(1.5, scale=10.0, size=200, random_state=np.random.default_rng(1))
+        self.data = dict(x=np.minimum(life, 12.0), event=life < 12.0)
+        self.fit, self.count = distributions.fit(self.data["x"], "weibull", event=self.data["event"]), 19 if SMOKE else 199
+        self.time_compare()
+        self.time_bootstrap()
+        self.time_goodness()
+
+    def time_compare(self):
+        distributions.compare(families=["weibull", "gamma", "lognormal"], **self.data)
+
+    def time_profile(self):
+        self.fit.estimate("scale", "profile", **self.data)
+
+    def time_bootstrap(self):
+        self.fit.estimate("scale", "bootstrap", count=self.count, rng=1, workers=1, **self.data)
+
+    def time_goodness(self):
+        distributions.goodness(family="weibull", count=self.count, rng=1, workers=1, **self.data)
+
+
 class Rainfall:
     """Standardised precipitation index of 20000 series of 40 values; the fit by Thom's formula alone."""
 
