@@ -43,11 +43,17 @@ def above(series: Any, threshold: Any) -> tuple[Any, Any, Callable[[Any], NDArra
     """
     u = _thresholds(series, threshold)
     if series.length:
-        by_series = lambda values: np.reshape(values, (u.size, series.length))  # noqa: E731
-        x, at, sums = by_series(series.x), u[:, None], lambda values: by_series(values).sum(axis=1)
+        x, at = np.reshape(series.x, (u.size, series.length)), u[:, None]
+
+        def sums(values):
+            return np.reshape(values, (u.size, series.length)).sum(axis=1)
     else:
         number = np.repeat(np.arange(u.size), np.diff(series.off))
-        x, at, sums = series.x, u[number], lambda values: np.bincount(number, values, u.size)
+        x, at = series.x, u[number]
+
+        def sums(values):
+            return np.bincount(number, values, u.size)
+
     with np.errstate(invalid="ignore"):
         excess = np.where(x > at, x - at, math.nan)
     return series._replace(x=excess.reshape(-1)), u, sums

@@ -242,89 +242,34 @@ class Survival(Intervals):
         The status in words, or what is to be known of the estimate.
     """
 
-    _steps: Steps
+    time: NDArray[np.float64]
+    since: NDArray[np.float64]
+    at_risk: NDArray[np.float64]
+    events: NDArray[np.float64]
+    censored: NDArray[np.float64]
+    survival: NDArray[np.float64]
+    se: NDArray[np.float64]
+    start: float
+    last: float
+    n_obs: float
+    n_values: int
     n_missing: int
+    estimator: str
+    gradient: float
+    status: int
+    converged: bool
+    message: str
+    _steps: Steps
     _estimate: ClassVar[Callable[..., Any]]  # set by `inference`, whose tests need these estimates
 
-    @property
-    def time(self) -> NDArray[np.float64]:
-        """Where something was seen."""
-        return self._steps.time
-
-    @property
-    def since(self) -> NDArray[np.float64]:
-        """Lower ends of the regions of mass."""
-        return self._steps.since
-
-    @property
-    def at_risk(self) -> NDArray[np.float64]:
-        """Number of units at risk."""
-        return self._steps.at_risk
-
-    @property
-    def events(self) -> NDArray[np.float64]:
-        """Number of events."""
-        return self._steps.events
-
-    @property
-    def censored(self) -> NDArray[np.float64]:
-        """Number of times that are censored."""
-        return self._steps.censored
-
-    @property
-    def survival(self) -> NDArray[np.float64]:
-        """Probability of values above `time`."""
-        return self._steps.survival
-
-    @property
-    def se(self) -> NDArray[np.float64]:
-        """Greenwood's standard errors."""
-        return self._steps.se
-
-    @property
-    def start(self) -> float:
-        """The least entry."""
-        return float(self._steps.start[0])
-
-    @property
-    def last(self) -> float:
-        """The largest finite time."""
-        return float(self._steps.last[0])
-
-    @property
-    def n_obs(self) -> float:
-        """Sum of the weights."""
-        return float(self._steps.n_obs[0])
-
-    @property
-    def n_values(self) -> int:
-        """Number of the values that were taken."""
-        return int(self._steps.n_values[0])
-
-    @property
-    def estimator(self) -> str:
-        """Whose estimate this is."""
-        return self._steps.estimator
-
-    @property
-    def gradient(self) -> float:
-        """The largest derivative by a mass."""
-        return float(self._steps.gradient[0])
-
-    @property
-    def status(self) -> int:
-        """How the estimate ended, a `numbastats.Status`."""
-        return int(self._steps.status[0])
-
-    @property
-    def converged(self) -> bool:
-        """Whether it is at the maximum of the likelihood."""
-        return self.status == Status.OK
-
-    @property
-    def message(self) -> str:
-        """How the estimate ended, in words."""
-        return self._steps.message(0)
+    @classmethod
+    def _of(cls, steps, i, n_missing):
+        """That of one of several data sets."""
+        one, status = steps.part(i), int(steps.status[i])
+        columns = one.time, one.since, one.at_risk, one.events, one.censored, one.survival, one.se
+        start, last, n_obs, gradient = (float(v[0]) for v in (one.start, one.last, one.n_obs, one.gradient))
+        counts, ending = (int(one.n_values[0]), int(n_missing)), (status, status == Status.OK, steps.message(i))
+        return cls(*columns, start, last, n_obs, *counts, steps.estimator, gradient, *ending, one)
 
     def _headline(self) -> str:
         missing = f", {self.n_missing} missing" if self.n_missing else ""
@@ -546,7 +491,7 @@ class Survivals(Batch):
         return self._steps.n_values.reshape(self._shaped)
 
     def _item(self, i):
-        return Survival(self._steps.part(i), int(self.n_missing.flat[i]))
+        return Survival._of(self._steps, i, self.n_missing.flat[i])
 
     def _headline(self) -> str:
         count = f"{len(self)} groups, {int(self.n_values.sum())} values"
@@ -704,7 +649,7 @@ def survival(
     known = known_of_one(x, (weights, censored, event, entry, None), nan_policy, "survival_many(x, axis=...)")
     steps = steps_of(known)
     _tell(steps)
-    return Survival(steps, int(_missing(known)[0]))
+    return Survival._of(steps, 0, _missing(known)[0])
 
 
 @names_ours

@@ -255,7 +255,8 @@ KINDS = {
 # all distributions take x by the same code: of those with formulas, and those known by their densities, some stand for the others
 OFTEN = D.Normal, D.Gamma, D.TruncatedNormal, D.NIG, D.Stable, D.Poisson
 ALIKE = {f"distributions.{type(made).__name__}" for made in (*OBJECTS, *COUNTS) if not isinstance(made, OFTEN)}
-ALIKE |= {f"distributions.{name}" for name in ("log", "abs", "order_statistic", "with_zeros", "Landau")}  # as truncate, exp and Mixture
+# as truncate, exp and Mixture
+ALIKE |= {f"distributions.{name}" for name in ("log", "abs", "order_statistic", "with_zeros", "Landau")}
 ALIKE |= {"interop.t", "interop.truncnorm"}  # as interop.norm
 
 

@@ -22,6 +22,7 @@ from numbastats.mixture.multivariate.engine import KINDS, Options
 
 __all__ = [
     "LARGEST",
+    "POLICIES",
     "Refused",
     "Rows",
     "check_columns",

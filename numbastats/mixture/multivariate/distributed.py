@@ -155,7 +155,7 @@ class Blocks:
         """What `engine.climbs` does, all climbs side by side: each pass reads the blocks once."""
         d, size = p.rows.columns, coordinates(points.means.shape[1], p.rows.columns, model) if settings.newton else 0
         facts, pivots = Facts(d, float(p.rows.mass[0]), float(p.rows.least[0])), p.rows.pivots[0]
-        trials = [_one(points, i) for i in range(state.size)]
+        trials = [_point_at(points, i) for i in range(state.size)]
         bests = [Point(*(v.copy() for v in one)) for one in trials]
         newtons = [_new_newton(size) for _ in trials]
         live = np.flatnonzero(state["phase"] != c.DONE).tolist()
@@ -178,7 +178,7 @@ class Blocks:
 
     def entropy(self, p, model, points, out):
         """Entropy of the responsibilities of all rows, for the criterion ICL."""
-        point = _one(points, 0)
+        point = _point_at(points, 0)
         if np.isfinite(point.log_weights).all():
             out[:] = self.sums([functools.partial(_entropy, point=point, shape=model.shape, shift=self.shift)])[0]
         else:
@@ -191,11 +191,11 @@ class Blocks:
     def information(self, p, wanted, model, points, matrix, scale, options):
         """What `information_of` asks of all rows."""
         newton = _new_newton(scale.shape[1])
-        _fill(newton, self.sums([self._pass(_one(points, 0), model, c.NEWTON)])[0])
+        _fill(newton, self.sums([self._pass(_point_at(points, 0), model, c.NEWTON)])[0])
         matrix[0], scale[0] = newton.matrix[0], newton.scale[0]
 
 
-def _one(points, i) -> Any:
+def _point_at(points, i) -> Any:
     """A point, whose arrays are those of all."""
     return Point(*(v[i] for v in points))
 

@@ -32,7 +32,7 @@ from numbastats.mixture.multivariate.kernels.passes import FULL, LANES, Point
 from numbastats.mixture.multivariate.kernels.sums import SCORES
 from numbastats.mixture.multivariate.launching import Space, space_there, start_there
 
-SLAB = 1 << 16  # rows whose densities are computed at a time
+SLAB = 1 << 15  # rows whose densities are computed at a time
 _IN_WORDS = {  # where the words of one dimension name what several have not
     Status.NO_CONVERGENCE: "the decrement test was not met, or the likelihood still rises; the best point is returned. Fewer "
     "components, another covariance or more starts (n_init=) may end at a maximum",

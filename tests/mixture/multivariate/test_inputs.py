@@ -267,7 +267,7 @@ def test_probabilities_take_no_memory_beside_their_own():
         result = found.predict_proba(rows)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < result.nbytes + 5e6  # of a slab: 65536 rows
+        assert peak < result.nbytes + 5e6  # of a slab: 32768 rows
 
 
 # --- kinds of data -------------------------------------------------------------------------------------------------------
