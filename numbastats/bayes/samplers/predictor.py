@@ -119,7 +119,8 @@ class State(NamedTuple):
 def problem(rows, prior):
     """The rows of a fit, the predictors' covariance that does not change, and where the noise of the copies is found."""
     free, A = parted(rows.columns(), prior.skip)
-    weights, offsets = np.broadcast_to(rows.facts[[k.WEIGHT, k.OFFSET]], (2, len(free)))
+    known = rows.facts[[k.WEIGHT, k.OFFSET]] if rows.response.weighted else np.array([[1.0], [0.0]])
+    weights, offsets = np.broadcast_to(known, (2, len(free)))
     y = np.broadcast_to(rows.outcomes, (*rows.outcomes.shape[:-1], len(free)))
     d = np.clip(prior.free, 1e-12, 1e300)
     variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
