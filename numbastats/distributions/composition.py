@@ -1176,6 +1176,7 @@ class _CountsWithZeros(_WithZeros, Counts):
         return self._batch(self.expect(lambda k: -self._with_axis().logpmf(k)))
 
 
+@names_ours
 def with_zeros(distribution: Distribution, zeros: ArrayLike) -> Distribution:
     """Distribution of a value that is 0 with a probability of its own, else one of X: zero-inflated counts, days without rain.
 
