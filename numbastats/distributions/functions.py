@@ -93,7 +93,7 @@ class Family:
         self._signature = inspect.Signature(
             [inspect.Parameter(n, kind, default=0.0 if n != p else empty) for n, p in zip(self.names, parameters, strict=True)]
         )
-        self.__doc__ = f"{cls.__doc__.splitlines()[0]} See `{cls.__name__}`."
+        self.__doc__ = f"{(cls.__doc__ or '').partition(chr(10))[0]} See `{cls.__name__}`."
 
     def __repr__(self):
         return f"<distribution {self.name}({', '.join(self.names)})>"

@@ -124,7 +124,7 @@ def is_many_tables(data, by=None, offsets=None, family="normal"):
 
     Groups of several columns are not, of families that have one dimension: which column is meant is said there.
     """
-    family = given_means(family)[0]
+    family = family[0] if isinstance(family, tuple) and family else family
     grouped = by is not None or hasattr(data, "ngroups") or (isinstance(data, list | tuple) and len(data) and _pairs(data))
     if grouped and family not in ("normal", "gaussian"):
         return False
