@@ -389,8 +389,14 @@ def one_data_set(x, family=None, nan_policy="omit", name="x"):
         f"{name}.ravel() for one data set of all values"
     )
     x = series(x, name, where, word_of(family))
+    _refuse_marginal(nan_policy)
     refuse_missing(x, nan_policy, name)
     return x
+
+
+def _refuse_marginal(nan_policy):
+    if nan_policy == "marginal":
+        raise ValueError("nan_policy='marginal' is for rows of several columns; of one column nan_policy='omit' does the same")
 
 
 def word_of(family):
@@ -543,6 +549,7 @@ def _per_set(mask, off):
 
 def flatten(data, offsets, weights, family=None, nan_policy="omit") -> Values:
     """The data sets in a row, float64."""
+    _refuse_marginal(nan_policy)
     x, off, dtype = _flatten(data, offsets, "data", word_of(family))
     refuse_missing(x, nan_policy, "data", off)
     if weights is None:

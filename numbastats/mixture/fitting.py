@@ -632,6 +632,8 @@ def likelihood_ratio(
     if n_boot != int(n_boot) or n_boot < 1:
         raise ValueError(f"n_boot={n_boot!r} is not a number of draws; use an integer >= 1, such as 199")
     K, key = int(n_components), int(normalise_rng(rng))
+    if is_table(x):
+        raise ValueError("likelihood_ratio takes one column; of several compare the criteria of mixture.fit(x, range(1, 5))")
     x = one_data_set(x, family, options.pop("nan_policy", "omit"))
     given: dict[str, Any] = {**options, "family": family, "rng": key}
     if isinstance(family, list) or options.get("fixed_weights") is not None or names_each(family):

@@ -376,7 +376,9 @@ def constraints_of(equal, fixed_weights, means, candidates, columns):
     if means is not None:
         found = columns_of(means, "means")
         means = doubles(means, "means")
-        if found is not None and set(found) == set(columns):
+        if found is not None and columns != tuple(range(d)):
+            if set(found) != set(columns):
+                raise ValueError(f"means has the columns {list(found)}, and the data {list(columns)}: give the means their names")
             means = means[:, [found.index(column) for column in columns]]
         if means.shape != (K, d) or not np.isfinite(means).all():
             raise ValueError(f"means of shape {means.shape} must be {K} rows of {d} finite numbers, one for each component")

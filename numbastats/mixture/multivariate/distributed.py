@@ -22,7 +22,7 @@ from numbastats.mixture.multivariate.information import coordinates
 from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.newton import Newton
-from numbastats.mixture.multivariate.kernels.passes import FULL, Point
+from numbastats.mixture.multivariate.kernels.passes import FULL, SPHERICAL, Point
 from numbastats.mixture.multivariate.kernels.pieces import ADVANCE, CURVATURE, MOMENTS
 from numbastats.mixture.multivariate.kernels.steps import Facts
 from numbastats.mixture.multivariate.kernels.sums import CHUNK, SCORES
@@ -298,15 +298,18 @@ def partial_sums(x, weights, means, covariances, sample_weight, workers):
 def updated(total, weights, means, covariances, covariance):
     """Weights, means and covariances after a step of EM, and the log-likelihood before it."""
     w, m, v = _mixture(weights, means, covariances)
-    (point, (centre, scale)), (K, d) = point_of(w, m, v), m.shape
+    (record,), (K, d) = models_of(covariance), m.shape
+    (_, (_, units)), (point, (centre, scale)) = point_of(w, m, v), point_of(w, m, v, record.shape == SPHERICAL)
     total = np.array(total, np.float64)
     if total.shape != (2 + K * (1 + d + d * (d + 1) // 2),):
         raise ValueError(
             f"total has shape {total.shape}; combine the results of partial_stats of {counted(K, 'component')} in {d} columns"
         )
-    (record,), state = models_of(covariance), np.zeros(1, c.STATE)
+    state, by = np.zeros(1, c.STATE), scale / units
     state["loglik"], state["phase"], state["left"] = -math.inf, c.EM, 1
     mass, total = float(total[0]), total[1:]
+    total[1 + K : 1 + K * (1 + d)] *= np.tile(by, K)
+    total[1 + K * (1 + d) :] *= np.tile(np.outer(by, by)[np.tril_indices(d)], K)
     facts, none = Facts(d, mass, 0.0), Point(*(v.copy() for v in point))
     settings = c.Settings(0, 0.0, 0.0)
     ADVANCE.serial(total, point, none, _new_newton(0), record.model(), facts, np.zeros(point.means.shape[1]), settings, state)

@@ -37,8 +37,8 @@ _IN_WORDS = {  # where the words of one dimension name what several have not
     Status.NO_CONVERGENCE: "the decrement test was not met, or the likelihood still rises; the best point is returned. Fewer "
     "components, another covariance or more starts (n_init=) may end at a maximum",
     Status.CONSTANT: "a column is constant, or others determine it",
-    Status.COLLAPSED: "every start collapsed onto too few rows: try fewer components, covariance='tied' or 'diag', or more "
-    "starts (n_init=)",
+    Status.COLLAPSED: "every start collapsed onto too few rows: try fewer components, covariance='tied' or 'diag', more "
+    "starts (n_init=), or min_count=; fixed means far from the rows, and fixed weights of less than min_count rows, leave none",
     Status.INADMISSIBLE: "a certified local maximum exists, but a covariance of it is narrower than max_condition allows beside "
     "the others, or a component has less than min_count rows",
 }
@@ -49,12 +49,15 @@ def words_of(status) -> str:
     return _IN_WORDS.get(status, in_words(status))
 
 
-def point_of(weights, means, covariances):
-    """Parameters as kernels have them, and the shift and scale (2, d) of rows: to the mean of the mixture, by powers of two."""
+def point_of(weights, means, covariances, one_scale=False):
+    """Parameters as kernels have them, and the shift and scale (2, d) of rows: to the mean of the mixture, by powers of two.
+
+    Of spherical models all columns have one scale.
+    """
     (K, d), filled = means.shape, -(-means.shape[1] // 4) * 4
     point = Point(np.log(weights), np.zeros((K, filled)), *np.zeros((2, K, filled, filled)), np.zeros(K))
     centre, sd = weights @ means, np.sqrt(np.diagonal(covariances, axis1=1, axis2=2).max(axis=0))
-    scale = np.ldexp(1.0, -np.frexp(sd)[1])
+    scale = np.ldexp(1.0, -np.frexp(np.full_like(sd, sd.max()) if one_scale else sd)[1])
     point.means[:, :d] = (means - centre) * scale
     point.covariances[:, :d, :d] = covariances * scale * scale[:, None]
     factors = np.linalg.inv(np.linalg.cholesky(point.covariances[:, :d, :d]))
@@ -136,6 +139,8 @@ class NormalMixture(Result):
             launch(SCORES, args, hi - lo, device="cpu", workers=workers, cost=cost)
             if self.nan_policy == "marginal":
                 _observed(wanted, logs, part, point, shift, into)
+            elif wanted == "density":  # squares of numbers next to the largest overflow, on both sides of a difference
+                into[np.isnan(into) & np.isfinite(part).all(axis=1)] = -math.inf if logs else 0.0
             out[lo:hi] = into
         return in_kind_of(out.reshape(shape + out.shape[1:])[()], x)
 

@@ -27,7 +27,7 @@ def fit_like(model, X, sample_weight, before):
     if x.shape[0] < model.n_components:
         raise ValueError(f"X has {x.shape[0]} rows; n_components={model.n_components} need at least as many")
     if (missing := np.isnan(x).any(axis=1)).any():
-        cure = "Input X contains NaN: drop or fill in these rows, or use numbastats.mixture.Mixture, which leaves them out"
+        cure = "Input X contains NaN: drop or fill in these rows, or use numbastats.mixture.fit, which can leave them out"
         raise ValueError(missing_rows(missing, "X", cure))
     rows = one_table(X, sample_weight, "raise", "X")
     state = model.random_state

@@ -150,3 +150,11 @@ def test_equal_covariances_are_the_pooled_models():
 def test_refusals(options, words):
     with pytest.raises(ValueError, match=words):
         ns.mixture.fit(data(), **{"n_components": 2} | options)
+
+
+def test_means_of_other_columns_are_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    means = pd.DataFrame([[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]], columns=list("cbx"))
+    with pytest.raises(ValueError, match="means has the columns"):
+        ns.mixture.fit(frame, 2, family=("normal", {"means": means}), rng=0)

@@ -41,6 +41,22 @@ def test_steps_of_em_are_the_plain_ones(covariance):
         now, last = new, loglik
 
 
+@pytest.mark.parametrize("covariance", ["spherical", "diag", "tied-spherical", "tied-diag"])
+def test_steps_from_covariances_that_the_model_has_not(covariance):
+    """Columns have scales of their own in the sums, and spherical covariances one for all."""
+    units = np.array([1.0, 30.0, 0.02])
+    x, now = X * units, (START[0], START[1] * units, START[2] * units * units[:, None])
+    total = ns.mixture.combine([sums(x, now)])
+    w, m, c, _ = ns.mixture.em_update(total, *now, covariance=covariance)
+    own_w, own_m, own = naive.em_step(x, *now, "full")
+    pooled = np.einsum("k,kij->ij", own_w, own)
+    parts = [pooled if covariance.startswith("tied") else one for one in own]
+    want = [np.eye(3) * np.trace(p) / 3 if covariance.endswith("spherical") else np.diag(np.diag(p)) for p in parts]
+    np.testing.assert_allclose(w, own_w, rtol=1e-11)
+    np.testing.assert_allclose(m, own_m, rtol=1e-10)
+    np.testing.assert_allclose(c, want, rtol=1e-10, atol=1e-300)
+
+
 @pytest.mark.parametrize("unit", [1e-140, 1e140])
 def test_units_change_nothing_but_rounding(unit):
     x, units = X[:3000], np.array([unit, 1.0, 4.0])

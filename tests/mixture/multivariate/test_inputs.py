@@ -406,3 +406,20 @@ def test_empty_data_sets_and_weights_of_zero_lose_only_themselves():
     assert one.loglik[0] == batch.loglik[4]
     assert fitted(np.empty((0, 2)), errors="status").status == 7
     assert fitted(ROUND).predict_proba(np.empty((0, 2))).shape == (0, 2)
+
+
+def test_rows_far_away_have_no_density():
+    x = np.random.default_rng(0).normal(size=(90, 2))
+    found = ns.mixture.fit(x, 1, rng=0)
+    far = [[1e300, 0.0], [0.0, 0.0]]
+    assert found.logpdf(far)[0] == -np.inf and found.pdf(far)[0] == 0.0 and found.pdf(far)[1] > 0.0
+
+
+def test_words_of_one_column_and_of_several():
+    x = np.random.default_rng(0).normal(size=(90, 2))
+    with pytest.raises(ValueError, match="compare the criteria"):
+        ns.mixture.likelihood_ratio(x, 1, family="normal", n_boot=9)
+    with pytest.raises(ValueError, match="'omit' does the same"):
+        ns.mixture.fit(x[:, 0], 2, family="normal", nan_policy="marginal")
+    with pytest.raises(ValueError, match="'omit' does the same"):
+        ns.mixture.fit_many([x[:, 0]], 2, family="normal", nan_policy="marginal")
