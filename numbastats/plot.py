@@ -344,9 +344,9 @@ def density(
         nothing says what is known of the data.
     """
     known = _known(data, event, censored, entry)
-    x, drawn = _data(data) if known is None else None, _labelled(distributions, "pdf", known)
+    x, drawn = np.empty(0) if known is not None else _data(data), _labelled(distributions, "pdf", known)
     if _are_counts(drawn):
-        if x is None:
+        if known is not None:
             raise ValueError("bars take counts that are all known; plot.survival draws those that are known in part")
         shares = _shares(x)
         return _bars(_axes(ax), shares, drawn)
