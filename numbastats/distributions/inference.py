@@ -856,7 +856,7 @@ def _levels_of_one(found, periods, functions, said, method, options):
     whole = found.tail is not None or found.zeros > 0.0
     if method == "bootstrap":
         samples = tuple(options[name] for name in ("count", "rng", "workers"))
-        estimates = _bootstrap(found, some, level, options["known"], whole, *samples) if some else []
+        estimates = _bootstrap(found, some, level, options.get("known"), whole, *samples) if some else []
     else:
         if method == "profile":
             room = _room(found, options["known"], whole)

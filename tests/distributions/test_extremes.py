@@ -479,8 +479,14 @@ def test_zeros_set_apart_are_below_a_threshold_of_0(method):
 def test_levels_of_censored_maxima_by_the_profile_are_an_estimate():
     found = D.fit(SEA, "gumbel", event=SEA < 4.4)
     assert found.return_level(50.0).se > 0.0
-    with pytest.raises(ValueError, match=r"found.estimate\(lambda d: d.isf"):
-        found.return_level(50.0, method="profile", x=SEA)
+    level = found.return_level(50.0, method="profile", x=SEA, event=SEA < 4.4)
+    want = found.estimate(lambda d: d.isf(1.0 / 50.0), "profile", x=SEA, event=SEA < 4.4)
+    assert (level.lower, level.upper) == (want.lower, want.upper)
+    for method, message in (("profile", "x are not the data of this fit"), ("bootstrap", "x are not the data of this fit")):
+        with pytest.raises(ValueError, match=message):
+            found.return_level(50.0, method=method, x=SEA)
+    with pytest.raises(ValueError, match=r"fits.one\(key\).return_level\(period, per, 'bootstrap', x=, event="):
+        D.fit_many([SEA], "gumbel", event=[SEA < 4.4]).return_level(50.0, method="bootstrap")
 
 
 def test_a_gumbel_fit_has_its_closed_form():
