@@ -90,11 +90,17 @@ def _distribution(one, method, known=None):
             "misfit where there is none: pass what is known of them, too, as event=, censored= or entry= of the fit, and their "
             "Kaplan-Meier or Turnbull estimate is drawn"
         )
-    whole = getattr(one, "whole", None)  # of a fit of counts the distribution of all, with their zeros, or with a threshold
-    all_of_it = getattr(whole, "is_discrete", False) or getattr(one, "tail", None) is not None
-    for found in (whole if all_of_it else None, one, getattr(one, "distribution", None)):
+    cut, whole = (
+        getattr(one, "_cut", None),
+        getattr(one, "whole", None),
+    )  # of a fit the distribution of all values, with their zeros
+    if _is_apart(whole) and cut is not None:  # the zeros beside those within the ends
+        from numbastats.distributions import truncate, with_zeros
+
+        return with_zeros(truncate(one.distribution, *cut), one.zeros)
+    for found in (whole, one, getattr(one, "distribution", None)):
         if callable(getattr(found, _method(found, method), None)):
-            return _within(found, getattr(one, "_cut", None), known)
+            return _within(found, cut, known)
     if isinstance(one, Mapping):
         raise TypeError(f"qq draws one distribution, but this is a {type(one).__name__} of {len(one)}: pass one of its values")
     shown = f"a {type(one).__name__}" if isinstance(one, list | tuple) or "\n" in repr(one) else repr(one)
@@ -102,6 +108,11 @@ def _distribution(one, method, known=None):
         f"{shown} is no distribution: it has no method {method}; pass one, a fit with `.distribution` or, but for qq, a dict of "
         "them"
     )
+
+
+def _is_apart(found):
+    """Whether a distribution is a continuous one with a share of zeros."""
+    return getattr(found, "family", None) == "with_zeros" and not found.is_discrete
 
 
 def _within(found, cut, known):
@@ -227,8 +238,11 @@ def _censored_tail(known, distributions, side, level, points, ax):
     return ax
 
 
-def _histogram(ax, x, least=5) -> tuple[float, float]:
-    """Bins by Freedman and Diaconis between the 0.1 % and the 99.9 % quantile, `least` to 200; returns their range."""
+def _histogram(ax, x, least=5, zeros=0) -> tuple[float, float]:
+    """Bins by Freedman and Diaconis between the 0.1 % and the 99.9 % quantile, `least` to 200; returns their range.
+
+    Beside the values there are so many `zeros`, which are said and not drawn.
+    """
     low, high = np.quantile(x, [0.001, 0.999])
     if not low < high:
         low, high = x[0] - 0.5, x[-1] + 0.5
@@ -236,12 +250,16 @@ def _histogram(ax, x, least=5) -> tuple[float, float]:
     width = 2.0 * spread / np.cbrt(x.size)
     bins = int(np.clip((high - low) / width if width > 0.0 else 50, least, 200))
     counts, edges = np.histogram(x, bins, (low, high))
-    ax.stairs(counts / (x.size * np.diff(edges)), edges, fill=True, color="0.85", label="data")
+    label = f"data, beside {percent(round(zeros / (x.size + zeros), 3))} zeros" if zeros else "data"
+    ax.stairs(counts / ((x.size + zeros) * np.diff(edges)), edges, fill=True, color="0.85", label=label)
     return float(low), float(high)
 
 
-def _censored_histogram(ax, known) -> tuple[float, float]:
-    """Bins of what the estimate tells of each, masses in regions spread evenly; returns their range."""
+def _censored_histogram(ax, known, apart=False) -> tuple[float, float]:
+    """Bins of what the estimate tells of each, masses in regions spread evenly; returns their range.
+
+    With `apart` the zeros are said and not drawn.
+    """
     since = np.where(np.isinf(known.since), known.time, known.since)
     low, high = min(since[0], 0.0) if since[0] < 0.2 * known.last else since[0], known.last
     high = high if high > low else low + 1.0
@@ -250,8 +268,10 @@ def _censored_histogram(ax, known) -> tuple[float, float]:
     wide, at = since < known.time, edges[:, None]
     below = np.where(wide, np.clip((at - since) / np.where(wide, known.time - since, 1.0), 0.0, 1.0), at > known.time)
     below[-1] = 1.0
-    shares = np.diff(below @ -np.diff(np.r_[1.0, known.survival]))
-    ax.stairs(shares / np.diff(edges), edges, fill=True, color="0.85", label="data")
+    masses = -np.diff(np.r_[1.0, known.survival])
+    zeros = masses * ((known.time == 0.0) & ~wide & apart)
+    label = f"data, beside {percent(round(zeros.sum(), 3))} zeros" if zeros.any() else "data"
+    ax.stairs(np.diff(below @ (masses - zeros)) / np.diff(edges), edges, fill=True, color="0.85", label=label)
     return float(low), float(high)
 
 
@@ -303,7 +323,8 @@ def density(
         NaN are left out. The plot shows the range from the 0.1 % to the 99.9 % quantile.
     distributions : distribution, list of them, or dict, optional
         Anything with the method `pdf`, or of counts `pmf`, or fits of it; the keys of a dict are the labels. Of a fit of counts
-        with more zeros the distribution of all counts.
+        with more zeros the distribution of all counts. Where zeros are set apart (``zeros="share"``) the legend has their share;
+        bars and curves are those of the other values, and enclose the rest of the probability.
     event, censored, entry : optional
         What is known of the data, as in `distributions.fit`: each bin then has the probability that their estimate has there.
     points : int
@@ -323,14 +344,19 @@ def density(
         nothing says what is known of the data.
     """
     known = _known(data, event, censored, entry)
-    x, drawn = _data(data) if known is None else None, _labelled(distributions, "pdf", known)
+    x, drawn = np.empty(0) if known is not None else _data(data), _labelled(distributions, "pdf", known)
     if _are_counts(drawn):
-        if x is None:
+        if known is not None:
             raise ValueError("bars take counts that are all known; plot.survival draws those that are known in part")
         shares = _shares(x)
         return _bars(_axes(ax), shares, drawn)
-    ax = _axes(ax)
-    grid = np.linspace(*(_histogram(ax, x) if known is None else _censored_histogram(ax, known)), points)
+    apart = any(map(_is_apart, drawn.values()))
+    if known is None:
+        others = x[x != 0.0] if apart and np.any(x) else x
+        ends = _histogram(ax := _axes(ax), others, zeros=x.size - others.size)
+    else:
+        ends = _censored_histogram(ax := _axes(ax), known, apart)
+    grid = np.linspace(*ends, points)
     for label, one in drawn.items():
         ax.plot(grid, one.pdf(grid), label=label)
     return _density_axes(ax)
@@ -478,6 +504,8 @@ def fit(  # noqa: PLR0913
         grid = np.linspace(min(x[0], 0.0) if x[0] < 0.2 * known.last else x[0], known.last, points)
     counts = _are_counts(shown)
     grid = np.unique(np.round(grid)) if counts else grid
+    up_to = np.searchsorted(x, x, "right") / x.size if known is None else 1.0 - known.survival[known.events > 0.0]
+    jumps = (x == 0.0) & any(map(_is_apart, shown.values()))  # there both distribution functions are compared after their jumps
     for ax, ends in ((quantiles, x[[0, -1]]), (probabilities, [0.0, 1.0])):
         ax.plot(ends, ends, "k-", lw=0.8)
     for label, one in shown.items():
@@ -487,7 +515,7 @@ def fit(  # noqa: PLR0913
             last = np.flatnonzero(np.r_[x[1:] != x[:-1], True])
             probabilities.plot(one.cdf(x[last]), (last + 1.0) / x.size, ".", ms=4, label=label)
         else:
-            probabilities.plot(one.cdf(x), share, ".", ms=4, label=label)
+            probabilities.plot(one.cdf(x), np.where(jumps, up_to, share), ".", ms=4, label=label)
     cumulated.set(xlabel="x", ylabel="probability of values ≤ x")
     quantiles.set(xlabel="quantile of the distribution", ylabel="ordered data")
     probabilities.set(xlabel="probability by the distribution", ylabel="share of the data")
@@ -1182,8 +1210,8 @@ _LEAST_ABOVE, _LEAST_FITTED = 5, 20  # values above the highest threshold, of me
 
 
 @names_ours
-def return_levels(
-    data: ArrayLike,
+def return_levels(  # noqa: PLR0913
+    data: Any,
     found: Any,
     *,
     per: float = 1.0,
@@ -1194,13 +1222,17 @@ def return_levels(
     count: int = 999,
     rng: Any = None,
     ax: Axes | None = None,
+    event: ArrayLike | None = None,
+    censored: Any = None,
+    entry: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> Axes:
     """Levels of a fit against their return periods, with a band, and the data at their plotting positions.
 
     Parameters
     ----------
-    data : array_like of shape (n,)
-        The data of the fit; NaN are left out. With a threshold all of them, also those below.
+    data : array_like of shape (n,), CensoredData or None
+        The data of the fit; NaN are left out. With a threshold all of them, also those below. None where `censored` has them.
     found : DistributionFit
         Of block maxima, as ``fit(data, "gev")``, or of values above a threshold, as ``fit(data, "gpd", threshold=u)``.
     per : float
@@ -1217,6 +1249,8 @@ def return_levels(
     count, rng : optional
         Of the bootstrap.
     ax : matplotlib axes, optional
+    event, censored, entry, weights : optional
+        What is known of the data, and their weights, as the fit had them.
 
     Returns
     -------
@@ -1227,11 +1261,12 @@ def return_levels(
     ImportError
         Without matplotlib.
     TypeError, ValueError
-        For what is no fit of one series; as `return_level`.
+        For what is no fit of one series; for a fit by moments with other methods than "bootstrap" and None; as `return_level`.
 
     Notes
     -----
-    The value of rank i from above stands at the period (n + 1)/(i per).
+    The value of rank i from above stands at the period (n + 1)/(i per); events of data that are known in part, or have weights,
+    at 1/(p per), p the middle of their step in the estimate of `distributions.survival`.
 
     Examples
     --------
@@ -1240,6 +1275,7 @@ def return_levels(
     >>> found = ns.distributions.fit(maxima, "gev")
     >>> ax = ns.plot.return_levels(maxima, found)  # doctest: +SKIP
     """
+    from numbastats.distributions import survival as estimate
     from numbastats.distributions.extremes import share_error
 
     level = checked_level(level)
@@ -1247,27 +1283,46 @@ def return_levels(
         choice("method", method, ("profile", "delta", "bootstrap"))
     if not hasattr(found, "return_level") or hasattr(found, "keys"):
         raise TypeError(f"found is a {type(found).__name__}; pass the fit of one series, of many as fits.one(key)")
-    x = _data(data)
+    if found.remark == "by moments" and method in ("profile", "delta"):
+        raise ValueError(
+            f"method={method!r} is of fits by the likelihood, and this is one by moments: pass method=None for levels without "
+            'a band, or "bootstrap"'
+        )
+    given = dict(weights=weights, censored=censored, event=event, entry=entry)
+    known = None
+    if any(v is not None for v in given.values()) or type(data).__name__ == "CensoredData":
+        known = estimate(data, **given)
+        if known.n_values != found.n_values + found.n_below and not found.zeros > 0.0:
+            raise ValueError(
+                f"data has {known.n_values} values and the fit {found.n_values + found.n_below}; pass those of the fit"
+            )
+    elif found._censored:
+        raise ValueError("the values of this fit were censored or had entries: pass event=, censored= or entry= as fit had them")
+    x = _data(data) if known is None else known.time[known.events > 0.0]
     below = 0 if found.tail is None else int((x <= found.tail.threshold).sum())
-    if below != found.n_below or x.size - below != found.n_values:
+    zeros = int((x == 0.0).sum()) if found.zeros > 0.0 and not found.cls.is_discrete else 0
+    if known is None and (below != found.n_below or x.size - below - zeros != found.n_values):
         raise ValueError(
             f"data has {x.size - below} values above the threshold and {below} below, and the fit {found.n_values} and "
             f"{found.n_below}; pass the data of the fit, all of them"
         )
-    share = 1.0 if found.tail is None else found.tail.share
+    share, number = 1.0 if found.tail is None else found.tail.share, x.size if known is None else known.n_obs
     if periods is None:
-        often = max(0.5, 1.0 - 5.0 * float(share_error(share, x.size)) / share)  # where intervals are above the threshold
-        periods = np.geomspace(1.05 / (often * share * per), 10.0 * (x.size + 1) / per, points)
+        often = max(0.5, 1.0 - 5.0 * float(share_error(share, number)) / share)  # where intervals are above the threshold
+        periods = np.geomspace(1.05 / (often * share * per), 10.0 * (number + 1) / per, points)
     at = np.sort(np.atleast_1d(np.asarray(periods, np.float64)))
-    options = {"profile": {"x": data}, "bootstrap": {"count": count, "rng": rng}}.get(method or "", {})
-    band = found.return_level(at, per, method or "delta", level=level, **options)
+    options = {"profile": {}, "bootstrap": {"count": count, "rng": rng}}.get(method or "", {})
+    if method == "profile" or (method == "bootstrap" and found._censored):
+        options |= {"x": data} | given
+    band = None if method is None else found.return_level(at, per, method, level=level, **options)
     ax = _axes(ax)
-    if method is not None:
+    if band is not None:
         ax.fill_between(at, band.lower, band.upper, color="0.88", label=f"{percent(level)} interval, {method}")
     grid = np.geomspace(at[0], at[-1], 200)
     ax.plot(grid, found.whole.isf(1.0 / (grid * per)), label=found.family.replace("_", " "))
     rank = np.arange(x.size - below, 0, -1)
-    ax.plot((x.size + 1) / (rank * per), x[below:], ".", color="0.3", ms=4, label="data")
+    beyond = rank / (x.size + 1) if known is None else 1.0 - _plotting_positions(known)[below:]
+    ax.plot(1.0 / (beyond * per), x[below:], ".", color="0.3", ms=4, label="data")
     ax.set(xscale="log", xlabel="return period", ylabel="level")
     ax.legend(frameon=False)
     return ax

@@ -461,6 +461,37 @@ def test_counts_with_more_zeros_are_drawn_with_them(ax):
     assert np.abs(np.subtract(*line(axes[1, 1], "without"))).max() > 0.1
 
 
+def test_zeros_set_apart_are_drawn_with_the_others(ax):
+    rng = np.random.default_rng(21)
+    rain = rng.gamma(0.8, 5.0, 60) * (rng.random(60) > 0.4)
+    found = ns.distributions.fit(rain, "gamma", zeros="share")
+    whole = found.whole
+    for draw, function in ((ns.plot.survival, whole.sf), (ns.plot.tail, whole.sf), (ns.plot.density, whole.pdf)):
+        draw(rain, found, ax=ax)
+        grid, values = line(ax, "gamma")
+        np.testing.assert_allclose(values, function(grid), rtol=1e-12)
+        if draw is ns.plot.density:
+            (bars,) = ax.patches
+            heights, edges, _ = bars.get_data()
+            assert (heights * np.diff(edges)).sum() == pytest.approx((rain > 0.0).mean() - 1.0 / 60.0, abs=2.5 / 60.0)
+            assert "data, beside 46.7 % zeros" in [t.get_text() for t in ax.get_legend().texts]
+        ax.clear()
+    ns.plot.qq(rain, found, ax=ax)
+    expected, _ = line(ax, "data")
+    np.testing.assert_array_equal(expected, whole.ppf((np.arange(60) + 0.5) / 60))
+    for known in ({}, {"event": np.ones(60, bool)}):
+        axes = ns.plot.fit(rain, found, **known)
+        by, share = line(axes[1, 1], "gamma")
+        assert by[0] == share[0] == pytest.approx(found.zeros) and np.abs(by - share).max() < 0.12
+        assert "data, beside 46.7 % zeros" in [t.get_text() for t in axes[0, 0].get_legend().texts]
+    ax.clear()
+    within = ns.distributions.fit(rain[rain < 10.0], "gamma", zeros="share", truncated=(None, 10.0))
+    ns.plot.survival(rain[rain < 10.0], within, ax=ax)
+    grid, values = line(ax, "gamma")
+    d = within.distribution
+    np.testing.assert_allclose(values, (1.0 - within.zeros) * (d.sf(grid) - d.sf(10.0)) / d.cdf(10.0), rtol=1e-8, atol=1e-12)
+
+
 def test_survival_above_entries(ax):
     life = np.array([5.0, 7.0, 8.0, 12.0, 20.0, 9.0, 14.0, 6.0])
     entry = np.array([3.0, 2.0, 6.0, 4.0, 3.0, 8.0, 5.0, 2.5])
@@ -603,6 +634,39 @@ def test_return_levels_of_annual_maxima(ax, method):
     shape, loc, scale = found.params.values()
     np.testing.assert_allclose(levels, scipy.stats.genextreme.isf(1.0 / grid, -shape, loc, scale), rtol=1e-10)
     assert ax.get_xscale() == "log" and f"95 % interval, {method}" in [t.get_text() for t in ax.get_legend().texts]
+
+
+def test_return_levels_of_other_data(ax):
+    """Censored ones, with weights, with zeros, and of fits by moments."""
+    maxima = ns.distributions.GEV(0.1, loc=40.0, scale=8.0).rvs(60, rng=1)
+    x, event = np.minimum(maxima, 55.0), maxima < 55.0
+    found = ns.distributions.fit(x, "gev", event=event)
+    ns.plot.return_levels(x, found, event=event, periods=[2.0, 100.0], ax=ax)
+    want = found.return_level(100.0, 1.0, "profile", x=x, event=event)
+    assert band_at(ax, 100.0) == pytest.approx([want.lower, want.upper], rel=1e-6)
+    at, values = line(ax, "data")
+    np.testing.assert_array_equal(values, np.sort(x[event]))
+    np.testing.assert_allclose(at, 60.0 / (60.0 - np.arange(event.sum()) - 0.5), rtol=1e-12)
+    with pytest.raises(ValueError, match="pass event="):
+        ns.plot.return_levels(x, found, ax=ax)
+    ax.clear()
+    w = np.repeat([1.0, 2.0, 0.0], 20)
+    found = ns.distributions.fit(maxima, "exponential", threshold=40.0, weights=w)
+    ns.plot.return_levels(maxima, found, weights=w, method="delta", points=3, ax=ax)
+    assert (line(ax, "data")[1] > 40.0).all() and line(ax, "data")[0].size == found.n_values
+    with pytest.raises(ValueError, match="pass those of the fit"):
+        ns.plot.return_levels(maxima, found, weights=w + 1.0, ax=ax)
+    ax.clear()
+    found = ns.distributions.fit(maxima, "gev", method="lmoments")
+    with pytest.raises(ValueError, match="pass method=None"):
+        ns.plot.return_levels(maxima, found, ax=ax)
+    ns.plot.return_levels(maxima, found, method=None, ax=ax)
+    assert not ax.collections and line(ax, "data")[0].size == 60
+    ax.clear()
+    wet = np.where(maxima > 40.0, maxima, 0.0)
+    found = ns.distributions.fit(wet, "gamma", zeros="share")
+    ns.plot.return_levels(wet, found, method="delta", points=3, ax=ax)
+    assert line(ax, "data")[0].size == 60
 
 
 def test_return_levels_above_a_threshold(ax):

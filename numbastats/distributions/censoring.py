@@ -93,7 +93,7 @@ def of_events(x: Any, event: Any) -> tuple[Any, Any]:
     return lo, np.where((event == 1.0) | np.isnan(lo), lo, math.inf)
 
 
-def bounded(x: Any, lo: Any, hi: Any, place: Callable[[int], str], name: str) -> tuple[Any, Any]:
+def bounded(x: Any, lo: Any, hi: Any, place: Callable[[int], str], name: str, unnamed: Any = None) -> tuple[Any, Any]:
     """The ends of values of which ends are known: NaN for an end that is open, for both where nothing is known.
 
     Parameters
@@ -106,7 +106,11 @@ def bounded(x: Any, lo: Any, hi: Any, place: Callable[[int], str], name: str) ->
         Words for an index.
     name : str
         Of x.
+    unnamed : optional
+        The column of a frame that was taken for x, as no argument names it.
     """
+    name = name if unnamed is None else f"{name}[{unnamed!r}]"
+    cure = f"; it is taken for the values, as no argument names it: if it has others, drop the column {unnamed!r}"
     gone = np.isnan(lo) & np.isnan(hi)
     low, high = np.where(np.isnan(lo), -math.inf, lo), np.where(np.isnan(hi), math.inf, hi)
     _refuse_events(lo[~gone], hi[~gone])
@@ -118,13 +122,19 @@ def bounded(x: Any, lo: Any, hi: Any, place: Callable[[int], str], name: str) ->
         wrong = (x < low) | (x > high)
         if wrong.any():
             i = int(np.argmax(wrong))
-            raise ValueError(f"{name}={x[i]} at {place(i)} is not between its ends {low[i]} and {high[i]}")
+            raise ValueError(
+                f"{name}={x[i]} at {place(i)} is not between its ends {low[i]} and {high[i]}{cure if unnamed is not None else ''}"
+            )
         half = np.isnan(x) & ~gone & ~open_
         if half.any():
             i = int(np.argmax(half))
             raise ValueError(
-                f"{name} is missing at {place(i)}, where censored has the ends {low[i]} and {high[i]}; pass None as {name} if "
-                "these say what is known, and NaN for both if nothing is"
+                f"{name} is missing at {place(i)}, where censored has the ends {low[i]} and {high[i]}"
+                + (
+                    cure
+                    if unnamed is not None
+                    else f"; pass None as {name} if these say what is known, and NaN for both if nothing is"
+                )
             )
     gone |= open_
     return np.where(gone, math.nan, low), np.where(gone, math.nan, high)

@@ -95,7 +95,8 @@ _REMARKS = {  # on converged fits
     "local": "a local maximum with loc below the least value, on which the standard errors rest; next to that value the "
     "likelihood may have no bound",
     "by moments": "by moments: no maximum of the likelihood, so no standard errors, aic and bic",
-    "outside": 'the support of this fit by moments leaves out data; method="ml" fits a distribution that holds all of them',
+    "outside": "the support of this fit by moments leaves out data. Its `distribution` is there, as for isf(p); an interval "
+    "lies between quantiles of isf(p) of the fits, by the same method, of fit_many to samples distribution.rvs((999, n))",
 }
 
 
@@ -205,7 +206,8 @@ class DistributionFit(Intervals):
         """
         if self.tail is not None:
             return Tail(self.distribution, self.tail.share)
-        return with_zeros(self.distribution, self.zeros) if self.zeros > 0.0 else self.distribution
+        zeros = math.nan if any(map(math.isnan, self.params.values())) and not self._limit else self.zeros
+        return with_zeros(self.distribution, zeros) if self.zeros > 0.0 else self.distribution
 
     def _of_class(self):
         """The distribution as one of its class, and whether it is that of the fit: at a limit without parameters one near it."""
@@ -243,7 +245,9 @@ class DistributionFit(Intervals):
         """Standard error of `zeros`; NaN where there are none, or where those of the parameters are NaN."""
         if not self.zeros > 0.0:
             return math.nan
-        if not self.cls.is_discrete:
+        if not self.cls.is_discrete:  # of n_obs / (1 - zeros) values
+            if not self.n_obs > 0.0:
+                return math.nan
             return math.sqrt(self.zeros * (1.0 - self.zeros) * (1.0 - self.zeros) / self.n_obs)
         params, errors, covariance = self.params, self.se, self.covariance
         if self._limit is not None:
@@ -378,17 +382,22 @@ class DistributionFit(Intervals):
             value        se  lower 95 %  upper 95 %
         0.0414547  0.002988   0.0362063   0.0479053
         """
-        given, known = (weights, censored, event, entry, None), None
-        if x is not None or censored is not None:
-            known = known_of_one(x, given, "omit", "one(i) of many fits has those of one; fit_many(x, axis=...)", self.cls)
-        elif any(v is not None for v in given):
-            raise TypeError("weights, event and entry go with the data of the fit: pass x=, or censored=(lo, hi)")
+        known = self._data(x, weights, censored, event, entry)
         return self._estimated(
             self, function, method, level=level, known=known, whole=whole, count=count, rng=rng, workers=workers
         )
 
+    def _data(self, x, *given):
+        """The data of the fit, as far as they are passed: x, weights, censored, event and entry."""
+        if x is not None or given[1] is not None:
+            many = "one(i) of many fits has those of one; fit_many(x, axis=...)"
+            return known_of_one(x, (*given, None), "omit", many, self.cls)
+        if any(v is not None for v in given):
+            raise TypeError("weights, event and entry go with the data of the fit: pass x=, or censored=(lo, hi)")
+        return None
+
     @names_ours
-    def return_level(
+    def return_level(  # noqa: PLR0913
         self,
         period: ArrayLike,
         per: float = 1.0,
@@ -396,6 +405,10 @@ class DistributionFit(Intervals):
         *,
         level: float = 0.95,
         x: Any = None,
+        weights: ArrayLike | None = None,
+        censored: tuple[ArrayLike, ArrayLike] | None = None,
+        event: ArrayLike | None = None,
+        entry: ArrayLike | None = None,
         count: int = 999,
         rng: Any = None,
         workers: Any = None,
@@ -409,7 +422,7 @@ class DistributionFit(Intervals):
         per : float
             Number of values of x in a unit of time: 1 for annual maxima and periods in years, 365.25 for daily values of which
             those above a threshold were fitted.
-        method, level, x, count, rng, workers
+        method, level, x, weights, censored, event, entry, count, rng, workers
             As in `estimate`. The bootstrap draws its samples once for all periods.
 
         Returns
@@ -450,9 +463,7 @@ class DistributionFit(Intervals):
             10  49.5368  4.61439     40.4928     58.5808       0  ok
            100  66.2722  12.5595      41.656     90.8885       0  ok
         """
-        known = None
-        if x is not None:
-            known = known_of_one(x, (None,) * 5, "omit", "one(i) of many fits has those of one; fit_many(x, axis=...)", self.cls)
+        known = self._data(x, weights, censored, event, entry)
         options = dict(level=level, whole=True, count=count, rng=rng, workers=workers)
         return self._levels(self, period, per, method, known=known, **options)
 
@@ -1243,7 +1254,7 @@ def _known_series(data, given, axis, by, dim, least, name):
     elif pair is not None:
         rows_alike(*pair, ("censored lo", "censored hi"))
         lo, hi = bounded(
-            x, *(beside(v, f"censored {end}") for v, end in zip(pair, ("lo", "hi"), strict=True)), beside.place, name
+            x, *(beside(v, f"censored {end}") for v, end in zip(pair, ("lo", "hi"), strict=True)), beside.place, name, column
         )
     entry = None
     if given.entry is not None:
@@ -1746,8 +1757,10 @@ def _by_method(method, series, plan, given, device, workers, shown=None, refused
 
 def _inflated(s, plan, device, workers):
     """Fits of counts with zeros beside those of the distribution."""
-    if is_lazy(s.x) or np.isfinite(plan.values[-2:]).any():
-        raise ValueError('zeros="inflated" takes arrays in memory: pass data.compute(), and leave out truncated=')
+    if is_lazy(s.x):
+        raise ValueError('zeros="inflated" takes arrays in memory: pass data.compute()')
+    if np.isfinite(plan.values[-2:]).any():
+        raise ValueError('zeros="inflated" fits counts that are all seen, zeros among them; leave out truncated=, or zeros=')
     if plan.intervals and ((s.x <= 0.0) & (s.hi >= 1.0)).any():
         i = int(np.argmax((s.x <= 0.0) & (s.hi >= 1.0)))
         raise ValueError(
@@ -2136,7 +2149,7 @@ def _above(method, known, cls, given, device, workers, shown, threshold):
     with np.errstate(invalid="ignore"):
         masses = (counts, totals) if series.w is None else (sums(np.where(kept, w, 0.0)) for kept in (over, inside))
         share = np.divide(*masses).reshape(shape)
-    missing = found.n_missing - below
+    missing = sums(np.isnan(series.x)).astype(np.int64).reshape(shape)
     return dataclasses.replace(found, params=params, n_missing=missing, tail=Threshold(u, share), n_below=below)
 
 

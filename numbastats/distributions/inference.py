@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import math
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, Unpack
@@ -657,6 +658,8 @@ def estimated(
     _check_method(found, method)
     if whole and isinstance(function, str):
         raise TypeError(f"whole=True takes a function of the distribution, as lambda d: d.mean(), not the name {function!r}")
+    if function == ("zeros" if found.tail is None else "share") and method != "delta" and (found.zeros > 0.0 or found.tail):
+        function, whole = operator.attrgetter(function), True  # a parameter of the distribution of all values
     whole = found.tail is not None or (whole and found.zeros > 0.0)
     row, function = _row(found, function, level, method) if isinstance(function, str) else (None, function)
     if method == "delta":
@@ -828,10 +831,10 @@ def return_levels(
 ) -> Estimate | Estimates:
     """`return_level` of a fit, and of many."""
     periods, p = _periods(period, per)
-    if found._censored and method != "delta":
+    if isinstance(found, DistributionFits) and found._censored and method != "delta":
         raise ValueError(
-            f"method={method!r} needs all that is known of the values, which found.estimate(lambda d: d.isf(1 / (period * per)), "
-            f"{method!r}, x=, event=...) takes"
+            f"method={method!r} needs all that is known of the values, which fits.one(key).return_level(period, per, {method!r}, "
+            "x=, event=...) takes"
         )
     functions = [functools.partial(_level, p=float(one)) for one in np.ravel(p)]
     if isinstance(found, DistributionFits):
@@ -853,7 +856,7 @@ def _levels_of_one(found, periods, functions, said, method, options):
     whole = found.tail is not None or found.zeros > 0.0
     if method == "bootstrap":
         samples = tuple(options[name] for name in ("count", "rng", "workers"))
-        estimates = _bootstrap(found, some, level, None, whole, *samples) if some else []
+        estimates = _bootstrap(found, some, level, options.get("known"), whole, *samples) if some else []
     else:
         if method == "profile":
             room = _room(found, options["known"], whole)

@@ -544,7 +544,8 @@ class Survivals(Batch):
         Raises
         ------
         ValueError
-            For other than two groups; for intervals, entries and weights that are not whole, which the test does not take.
+            For other than two groups; for intervals, entries and weights that are not whole, which the test does not take; where
+            a group has no values, or no event was seen while both had units at risk.
         """
         from scipy.stats import CensoredData, logrank
 
@@ -555,12 +556,21 @@ class Survivals(Batch):
             raise ValueError(
                 "logrank takes times that are exact or open above, without entries, and weights that are whole numbers"
             )
+        if (s.n_values == 0.0).any() or not s.events.any():
+            why = "a group has no values" if (s.n_values == 0.0).any() else "no event was seen"
+            raise ValueError(f"logrank compares the events of two groups, but {why}: there is no test")
         parts = (s.part(i) for i in range(2))
         times = (
             {"uncensored": np.repeat(p.time, p.events.astype(int)), "right": np.repeat(p.time, p.censored.astype(int))}
             for p in parts
         )
-        return logrank(*(CensoredData(**one) for one in times))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            made = logrank(*(CensoredData(**one) for one in times))
+        if np.isnan(made.statistic):
+            raise ValueError(
+                "logrank compares two groups that live at the same time, but at no event could it have been either's"
+            )
+        return made
 
 
 # --- functions ---------------------------------------------------------------------------------------------------------

@@ -569,7 +569,7 @@ class Distribution:
         Parameters
         ----------
         t : array_like
-            One number, or an array that broadcasts to `batch_shape`.
+            One number, or an array that broadcasts to `batch_shape`; for inf it is the mean.
 
         Returns
         -------
@@ -590,7 +590,10 @@ class Distribution:
         if self._labels is not None:
             return self._labelled(self._bare().restricted_mean(t))
         t = real64(t)
-        return self.expect(ub=t) + t * self.sf(t)
+        always = t == math.inf  # then it is the mean
+        t = np.where(always, 0.0, t)
+        found = self.expect(ub=t) + t * self.sf(t)
+        return np.where(always, self.mean(), found)[()] if always.any() else found
 
     def ppf(
         self,

@@ -277,7 +277,11 @@ class Drawn:
         found, s, generator = self.found, known.series, np.random.default_rng(normalise_rng(rng))
         counts, others = found.cls.is_discrete, s.hi is not None and ((s.x < s.hi) & (s.hi < math.inf)).any()
         if others and known.entry is not None:
-            raise ValueError("entry= goes with times that are exact or open above in a test; leave it out, or the intervals")
+            raise ValueError(
+                "no test of intervals with entry=: how units that were not seen would have entered and been inspected is not "
+                "known; entries go with times that are exact or open above. Do not leave them out, which biases the fit: fit and "
+                "estimate take both, and plot.survival shows the fit beside the estimate without a family"
+            )
         scheme = (_ByRegions if others else _ByTimes)(known, counts)
         low, high = found._cut or (-math.inf, math.inf)
         low = math.ceil(low) - 1.0 if counts and math.isfinite(low) else low

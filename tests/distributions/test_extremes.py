@@ -65,6 +65,36 @@ def test_missing_values_and_weights():
     assert twice.estimate("share").se == pytest.approx(found.estimate("share").se / math.sqrt(2.0), rel=1e-12)
 
 
+def test_values_of_weight_0_are_not_missing():
+    w = np.ones(400)
+    w[:100] = 0.0
+    x = np.r_[RAIN[:400], np.nan]
+    found = D.fit(x, "gpd", threshold=8.0, weights=np.r_[w, 1.0])
+    assert found.n_missing == 1 and found.n_below + found.n_values == 300 and "1 missing" in repr(found)
+
+
+def test_profiles_of_levels_take_weights_and_events():
+    """As `estimate` has them, whose likelihood is that of the data."""
+    w = np.random.default_rng(2).integers(1, 4, 400).astype(float)
+    for x, family, more, given in (
+        (RAIN[:400], "gpd", {"threshold": 8.0}, {"weights": w}),
+        (np.minimum(RAIN[:400] + 0.1, 12.0), "weibull", {}, {"event": RAIN[:400] + 0.1 < 12.0}),
+    ):
+        found = D.fit(x, family, **more, **given)
+        level = found.return_level(100.0, 1.0, "profile", x=x, **given)
+        want = found.estimate(lambda d: d.isf(0.01), "profile", x=x, whole=True, **given)
+        assert (level.lower, level.upper) == pytest.approx((want.lower, want.upper), rel=1e-9)
+        with pytest.raises(ValueError, match="not the data of this fit"):
+            found.return_level(100.0, 1.0, "profile", x=x)
+        assert found.return_level([100.0], 1.0, "profile", x=x, **given).upper[0] == pytest.approx(want.upper, rel=1e-6)
+    with pytest.raises(TypeError, match="go with the data of the fit"):
+        found.return_level(100.0, weights=w)
+    drawn = found.return_level([100.0], 1.0, "bootstrap", x=x, **given, count=19, rng=1)
+    assert drawn.lower[0] <= drawn.value[0] <= drawn.upper[0]
+    share = D.fit(RAIN[:400], "gpd", threshold=8.0).estimate("share", "profile", x=RAIN[:400])
+    assert share.lower < share.value < share.upper
+
+
 def test_danish_fires():
     """Shape 0.50 (0.14), scale 7.0 (1.1), VaR 27.3, ES 58.2: McNeil, Frey, Embrechts (2005), example 7.23."""
     found = D.fit(FIRES, "gpd", threshold=10.0)
@@ -449,8 +479,14 @@ def test_zeros_set_apart_are_below_a_threshold_of_0(method):
 def test_levels_of_censored_maxima_by_the_profile_are_an_estimate():
     found = D.fit(SEA, "gumbel", event=SEA < 4.4)
     assert found.return_level(50.0).se > 0.0
-    with pytest.raises(ValueError, match=r"found.estimate\(lambda d: d.isf"):
-        found.return_level(50.0, method="profile", x=SEA)
+    level = found.return_level(50.0, method="profile", x=SEA, event=SEA < 4.4)
+    want = found.estimate(lambda d: d.isf(1.0 / 50.0), "profile", x=SEA, event=SEA < 4.4)
+    assert (level.lower, level.upper) == (want.lower, want.upper)
+    for method, message in (("profile", "x are not the data of this fit"), ("bootstrap", "x are not the data of this fit")):
+        with pytest.raises(ValueError, match=message):
+            found.return_level(50.0, method=method, x=SEA)
+    with pytest.raises(ValueError, match=r"fits.one\(key\).return_level\(period, per, 'bootstrap', x=, event="):
+        D.fit_many([SEA], "gumbel", event=[SEA < 4.4]).return_level(50.0, method="bootstrap")
 
 
 def test_a_gumbel_fit_has_its_closed_form():

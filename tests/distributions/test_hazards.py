@@ -91,6 +91,20 @@ def test_labels_and_blocks():
     assert rows.hazard(1.0).dims == ("site",) and rows.restricted_mean(2.0).dims == ("site",)
 
 
+def test_hazards_are_infinite_where_densities_are():
+    apart = D.with_zeros(Gamma(0.5), 0.3)
+    for d in (Gamma(0.5), Weibull(0.5), apart, D.with_zeros(Gamma(2.0), 0.3)):
+        assert d.pdf(0.0) == d.logpdf(0.0) == d.hazard(0.0) == math.inf
+    assert apart.logpdf(2.0) == pytest.approx(math.log(0.7 * Gamma(0.5).pdf(2.0)), rel=1e-14)
+
+
+def test_restricted_means_within_all_time():
+    assert Weibull(1.5, scale=10.0).restricted_mean(math.inf) == Weibull(1.5, scale=10.0).mean()
+    d = Weibull(1.5, scale=10.0)
+    assert d.restricted_mean([5.0, math.inf]).tolist() == [d.restricted_mean(5.0), d.mean()]
+    assert D.Pareto(0.5).restricted_mean(math.inf) == math.inf
+
+
 def test_restricted_means():
     np.testing.assert_allclose(Exponential(scale=4.0).restricted_mean([2.0, 8.0]), 4.0 * -np.expm1([-0.5, -2.0]), rtol=1e-12)
     d = st.norm(1.0, 2.0)

@@ -1,5 +1,6 @@
 """Survival without a family: published tables, SciPy's estimates, EM written plainly, and derivatives at the maximum."""
 
+import functools
 import math
 import pickle
 
@@ -8,7 +9,7 @@ import pytest
 import scipy.stats as st
 
 import numbastats as ns
-from numbastats.distributions import fit, survival, survival_many
+from numbastats.distributions import fit, fit_many, survival, survival_many
 
 inf, nan = math.inf, math.nan
 
@@ -298,6 +299,27 @@ class TestGroups:
             survival_many(two, entry=0.5).logrank()
         with pytest.raises(ValueError, match="whole"):
             survival_many(two, weights={key: [0.5, 1.0] for key in "ab"}).logrank()
+
+    def test_no_test_where_nothing_can_be_compared(self):
+        with pytest.warns(ns.ConvergenceWarning):
+            empty = survival_many({"a": [1.0, 2.0, 3.0], "b": []})
+        with pytest.raises(ValueError, match="a group has no values"):
+            empty.logrank()
+        two = {"a": [1.0, 2.0], "b": [1.5, 3.0]}
+        with pytest.raises(ValueError, match="no event was seen"):
+            survival_many(two, event={key: [False, False] for key in two}).logrank()
+        with pytest.raises(ValueError, match="at no event could it have been"):
+            survival_many({"a": [1.0], "b": [1.0]}).logrank()
+
+    def test_a_column_that_no_argument_names_is_said(self):
+        pd = pytest.importorskip("pandas")
+        frame = pd.DataFrame({"lo": [0.0, 1.0], "hi": [2.0, 2.0], "g": ["a", "a"], "other": [1.0, 2.6]})
+        for call in (survival_many, functools.partial(fit_many, family="weibull")):
+            with pytest.raises(ValueError, match=r"data\['other'\]=2.6 at row 1 is not .* drop the column 'other'"):
+                call(frame, by="g", censored=("lo", "hi"))
+        frame.loc[1, "other"] = np.nan
+        with pytest.raises(ValueError, match=r"data\['other'\] is missing at row 1.* drop the column 'other'"):
+            survival_many(frame, by="g", censored=("lo", "hi"))
 
     def test_a_group_may_be_empty(self):
         with pytest.warns(ns.ConvergenceWarning, match="1 of 2"):

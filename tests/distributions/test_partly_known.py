@@ -148,6 +148,33 @@ def test_estimates_with_a_share_of_zeros():
         assert (answer.lower, answer.upper) == pytest.approx((mean.lower, mean.upper), abs=0.25 * mean.se)
 
 
+def test_the_share_of_zeros_has_intervals_by_its_name():
+    rng = np.random.default_rng(1)
+    x = np.where(rng.random(100) < 0.4, 0.0, rng.gamma(2.0, 3.0, 100))
+    found = D.fit(x, "gamma", zeros="share")
+    ends = found.estimate("zeros", "profile", x=x)
+    z = found.zeros
+    loglik = lambda p: 100.0 * (z * math.log(p) + (1.0 - z) * math.log1p(-p))  # noqa: E731
+    for end in (ends.lower, ends.upper):
+        assert loglik(z) - loglik(end) == pytest.approx(0.5 * st.chi2(1).ppf(0.95), rel=1e-3)
+    by_function = found.estimate(lambda d: d.zeros, "bootstrap", x=x, whole=True, count=99, rng=2)
+    assert found.estimate("zeros", "bootstrap", count=99, rng=2).upper == by_function.upper
+    assert ends.message == "ok"
+
+
+def test_zeros_alone_are_told_of():
+    with pytest.warns(ns.ConvergenceWarning, match="too few values"):
+        found = D.fit(np.zeros(20), "gamma", zeros="share")
+    assert found.zeros == 1.0 and math.isnan(found.zeros_se) and "zeros" in repr(found)
+    assert math.isnan(found.whole.mean())
+
+
+def test_intervals_with_entries_have_no_test():
+    x = np.arange(1.0, 31.0)
+    with pytest.raises(ValueError, match="Do not leave them out, which biases the fit"):
+        D.goodness(None, "weibull", censored=(x, x + 1.0), entry=0.5 * x, count=19, rng=1)
+
+
 @pytest.mark.parametrize("form", ["event", "censored", "entry", "weights", "truncated"])
 def test_profiles_of_what_is_known_in_part(form):
     """Ends of a profile by a likelihood that is written here: with the scale there, and the best shape, it is 1.92 below."""

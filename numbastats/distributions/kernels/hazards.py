@@ -16,7 +16,8 @@ def hazard(density, tail, log_density, log_tail, counts):
     """Density over tail, by their logarithms where the tail is small; of counts the tail has the probability at x, too."""
     by_logs = log_density - log_tail
     far = exp(by_logs) if counts == 0.0 else 1.0 / (1.0 + exp(-by_logs))
-    return density / (tail + counts * density) if tail >= FAR else far
+    within = tail if counts == 0.0 else tail + density  # of continuous ones the density may be infinite
+    return density / within if tail >= FAR else far
 
 
 HAZARD = Map("hazard", hazard, "pdf", "sf", "logpdf", "logsf", "counts", cost=8.0)

@@ -194,7 +194,9 @@ def log_sum(y, weight, total):
     """log(e^total + e^(weight + y))."""
     y = y + weight
     large, small = (y, total) if y > total else (total, y)
-    return y + total if (large == -math.inf) | (y != y) | (total != total) else large + log1p(exp(small - large))
+    if (large == -math.inf) | (small == math.inf) | (y != y) | (total != total):
+        return y + total
+    return large + log1p(exp(small - large))
 
 
 @device_function
