@@ -44,7 +44,7 @@ def row(lower, upper, t, c):
     return (
         f - log_sigma if exact else mass,
         -score * inverse if exact else slope,
-        -bend * inverse * inverse if exact else (f_share * score - g_share * other) * inverse * inverse + slope * slope,
+        -bend * inverse * inverse if exact else (f_share * score - (g_share * other if g_share > 0.0 else 0.0)) * inverse * inverse + slope * slope,
         -a * score - 1.0 if exact else f_share * a - g_share * b,
         0.0,
     )
