@@ -519,6 +519,14 @@ def lifetimes(y, event, upper, n, options, *, whole=True):
     return np.array([y, upper])
 
 
+def _median(v, weights):
+    """The median of numbers that come as often as their weights say."""
+    order = np.argsort(v)
+    share = np.cumsum(weights[order])
+    ends = [min(np.searchsorted(share, 0.5 * share[-1], side), v.size - 1) for side in ("left", "right")]
+    return float(v[order][ends].mean())
+
+
 def level_and_size(y, weights, options):
     """Mean, 0 without an intercept, and root mean square around it, of outcomes; raises where they leave sigma undetermined.
 
@@ -526,10 +534,9 @@ def level_and_size(y, weights, options):
     """
     w = np.ones(y.size) if weights is None else weights
     if record_of(options.response).robust:
-        counted = y[w > 0.0]
-        level = float(np.median(counted)) if options.fit_intercept else 0.0
-        size = 1.5 * float(np.median(abs(counted - level)))
-        if size > 1e-8 * abs(counted).max():
+        level = _median(y, w) if options.fit_intercept else 0.0
+        size = 1.5 * _median(abs(y - level), w)
+        if size > 1e-8 * abs(y[w > 0.0]).max():
             return level, size
     top = max(abs(y).max(), np.finfo(float).tiny)
     level = float(np.average(y / top, weights=w) * top) if options.fit_intercept else 0.0

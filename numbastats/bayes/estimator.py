@@ -55,7 +55,8 @@ def _typical(y):
     if y.ndim == 1:
         return y
     lower, upper = y
-    return np.where(np.isinf(upper), lower, np.where(np.isinf(lower), upper, 0.5 * (lower + upper)))
+    with np.errstate(invalid="ignore"):  # of the ends 0 and inf, which say nothing
+        return np.where(np.isinf(upper), lower, np.where(np.isinf(lower), upper, 0.5 * (lower + upper)))
 
 
 class Outcomes(NamedTuple):
@@ -1076,12 +1077,16 @@ class HorseshoeRegression(_Regression):
         record = record_of(options.response)
         ends = arguments.lifetimes(y, event, censored, n, options)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.offsets_of_rows(offset, exposure, n, record)
+        if weights is not None and (counted := weights > 0.0).sum() < n:  # rows of weight 0 leave nothing determined
+            lower, upper = ends[..., counted] if ends.ndim == 2 else (ends[counted], None)
+            arguments.lifetimes(lower, None, upper, lower.size, options)
         signs, first = np.ones(n, np.int8), np.atleast_2d(ends)[0]
         y = _logarithms(ends) if record.log else ends
         if not record.scaled:
             return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first)
         rest = y if offset is None else y - offset
-        level, size = arguments.level_and_size(_typical(rest), weights, options)
+        known = np.isfinite(typical := _typical(rest))  # others have the ends 0 and inf
+        level, size = arguments.level_and_size(typical[known], None if weights is None else weights[known], options)
         facts = facts_of_rows(weights, None, (rest - level) / size)
         return Outcomes(signs, facts=facts, outcomes=first, level=level, size=size)
 

@@ -73,6 +73,7 @@ def _ends(interval):
     return [0.5 - 0.5 * interval, 0.5 + 0.5 * interval]
 
 
+@np.errstate(over="ignore")  # rows far from those of the fit have infinite outcomes
 def means(draws, X, record, interval=None, offset=None):
     """Posterior mean of the mean response, shape (n,), and the ends, shape (2, n), of a central interval of it."""
     mean, ends, own = np.empty(X.shape[0]), np.empty((2, X.shape[0])), record.own_of(draws)
@@ -91,6 +92,7 @@ def means(draws, X, record, interval=None, offset=None):
     return mean, ends
 
 
+@np.errstate(over="ignore")
 def medians(draws, X, record, interval=None, offset=None):
     """Posterior median of the median outcome, shape (n,), and the ends, shape (2, n), of a central interval of it."""
     middle, ends, own = np.empty(X.shape[0]), np.empty((2, X.shape[0])), record.own_of(draws)
@@ -102,6 +104,7 @@ def medians(draws, X, record, interval=None, offset=None):
     return middle, ends
 
 
+@np.errstate(over="ignore")
 def survival(draws, X, record, times, interval=None, offset=None):
     """Posterior mean of P(Y > time), shape (n, times), and the ends, shape (2, n, times), of a central interval of it."""
     shape, own = (X.shape[0], times.size), record.own_of(draws)
@@ -115,6 +118,7 @@ def survival(draws, X, record, times, interval=None, offset=None):
     return mean, ends
 
 
+@np.errstate(over="ignore")
 def outcome_intervals(draws, X, record, interval, offset=None):
     """Ends, shape (2, n), of the central interval of a new outcome of every row.
 
@@ -128,6 +132,7 @@ def outcome_intervals(draws, X, record, interval, offset=None):
     return ends
 
 
+@np.errstate(over="ignore")
 def outcomes(draws, X, record, key, offset=None):
     """One outcome of every row for every draw, shape (draws, n); of two classes -1 and 1."""
     out, own = np.empty((draws["log_tau"].size, X.shape[0])), record.own_of(draws)
