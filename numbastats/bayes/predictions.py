@@ -83,7 +83,8 @@ def means(draws, X, record, interval=None, offset=None):
         if record.general and not np.isfinite(mean[part]).all():
             share = float((~np.isfinite(found)).mean(axis=1).max())
             raise ValueError(
-                f"the mean of {record.noun} is infinite under {share:.1%} of the draws for some row; use kind='median'"
+                f"the mean of {record.noun} is infinite under {share:.1%} of the draws for some row; use kind='median', and "
+                "quantiles of sample_outcomes for intervals of a new one"
             )
         if interval is not None and record.general:
             ends[:, part] = np.quantile(found, _ends(interval), axis=1)
@@ -217,11 +218,17 @@ def log_likelihoods(draws, X, outcomes, workers=None, *, record, offset=None):
         yield _apply(record.log_probability, m * y, workers) if record.classes else record.log_density(y, m, own)
 
 
+def _impossible(l):  # noqa: E741
+    """Log-likelihoods, 0 in rows that have probability 0 under some draw, which alone decides about them; and which these are."""
+    lost = np.isneginf(l).any(axis=1)
+    return np.where(lost[:, None], 0.0, l), lost
+
+
 def waic(likelihoods):
     """Widely applicable information criterion from blocks of log-likelihoods."""
     parts = []
-    for l in likelihoods:  # noqa: E741
-        penalty = l.var(axis=1, ddof=1)
+    for l, lost in map(_impossible, likelihoods):  # noqa: E741
+        penalty = np.where(lost, np.inf, l.var(axis=1, ddof=1))
         parts.append(np.column_stack([np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - penalty, penalty]))
     return _criterion(np.concatenate(parts))
 
@@ -229,9 +236,10 @@ def waic(likelihoods):
 def loo(likelihoods):
     """Leave-one-out predictive density from blocks of log-likelihoods, by Pareto-smoothed importance sampling."""
     parts, shapes = [], []
-    for l in likelihoods:  # noqa: E741
+    for l, lost in map(_impossible, likelihoods):  # noqa: E741
         w, shape = psis(-l)
-        elpd = np.logaddexp.reduce(w + l, axis=1)
+        shape[lost] = np.inf
+        elpd = np.where(lost, -np.inf, np.logaddexp.reduce(w + l, axis=1))
         parts.append(np.column_stack([elpd, np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - elpd]))
         shapes.append(shape)
     result = _criterion(np.concatenate(parts))
@@ -244,7 +252,7 @@ def _criterion(pointwise):
     elpd, penalty = pointwise.T
     return {
         "elpd": float(elpd.sum()),
-        "se": float(math.sqrt(elpd.size * elpd.var(ddof=1))) if elpd.size > 1 else math.nan,
+        "se": float(math.sqrt(elpd.size * elpd.var(ddof=1))) if elpd.size > 1 and np.isfinite(elpd).all() else math.nan,
         "p": float(penalty.sum()),
         "pointwise": elpd,
     }
