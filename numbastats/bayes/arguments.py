@@ -443,7 +443,7 @@ def counted_rows(weights, X):
     """Which rows have a weight above 0; None where all of them do. The length is checked here unless X is a callable."""
     if weights is None:
         return None
-    n = len(labels_of(weights)) if callable(X) else matrix(X).shape[0]
+    n = labels_of(weights).size if callable(X) else matrix(X).shape[0]
     counted = weights_of_rows(weights, n) > 0.0
     return None if counted.all() else counted
 

@@ -228,7 +228,8 @@ def waic(likelihoods):
     """Widely applicable information criterion from blocks of log-likelihoods."""
     parts = []
     for l, lost in map(_impossible, likelihoods):  # noqa: E741
-        penalty = np.where(lost, np.inf, l.var(axis=1, ddof=1))
+        penalty = l.var(axis=1, ddof=1)
+        penalty[lost] = np.inf
         parts.append(np.column_stack([np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - penalty, penalty]))
     return _criterion(np.concatenate(parts))
 
