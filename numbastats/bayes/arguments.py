@@ -439,6 +439,72 @@ def weights_of_rows(v, n):
     return v
 
 
+def counted_rows(weights, X):
+    """Which rows have a weight above 0; None where all of them do. The length is checked here unless X is a callable."""
+    if weights is None:
+        return None
+    n = labels_of(weights).size if callable(X) else matrix(X).shape[0]
+    counted = weights_of_rows(weights, n) > 0.0
+    return None if counted.all() else counted
+
+
+def rows_of(v, counted):
+    """Numbers of the rows that count, or None."""
+    return None if v is None else outcomes_of_rows(v, counted.size)[counted]
+
+
+def check_spread(X, found, options):
+    """Raise where a coefficient for each column fits all outcomes exactly, so that their spread may be 0: it has no posterior.
+
+    Parameters
+    ----------
+    X : numpy.ndarray or sparse, shape (n, p)
+    found : Outcomes
+    options : Options
+    """
+    record, p = record_of(options.response), X.shape[1]
+    if not (record.own and record.general and (record.log or record.scaled)):
+        return
+    lead = int(options.fit_intercept)
+    weights, offset, *ends = found.facts
+    lower, upper = (ends[0] - offset, ends[-1] - offset)
+    known = np.flatnonzero(lower == upper)
+    columns = p if known.size > p + lead else 0  # fewer rows are always fitted; the intercept may fit them, too
+    if known.size <= columns + lead:
+        return
+    if record.robust:
+        values, place = np.unique(lower, return_inverse=True)
+        shares = np.bincount(place, weights)
+        k = int(np.argmax(shares))
+        if shares[k] > 2.0 / 3.0 * weights.sum():
+            same = float(values[k] * found.size + found.level)
+            raise ValueError(
+                f"{shares[k] / weights.sum():.0%} of y, less an offset, are {same:.6g}: from two thirds on sigma is not "
+                f"determined with response={record.word!r}; model first whether an outcome has this value"
+            )
+    size = abs(lower[known]).max()
+    near = 1e-12 * np.ptp(lower[known]) + 64.0 * np.finfo(float).eps * (size + abs(found.level) / found.size)
+    some = known[np.linspace(0, known.size - 1, min(known.size, 2 * (columns + lead) + 50)).astype(int)]
+    for rows in (some, known):  # few rows tell in general
+        A = _design(X, rows, columns, lead)
+        b = np.linalg.lstsq(A, lower[rows], rcond=None)[0]
+        if not (abs(A @ b - lower[rows]) <= near).all():
+            return
+        m = _design(X, slice(None), columns, lead) @ b
+        if ((lower - near <= m) & (m <= upper + near)).all():
+            raise ValueError(
+                f"linear predictors of X fit {'the logarithm of ' * record.log}y exactly, so that {record.own[0].word} of "
+                f"response={record.word!r} is not determined; leave out columns that y is made of, or pass outcomes that vary"
+            )
+
+
+def _design(X, rows, columns, lead):
+    """Rows of the first columns of X, an intercept's in front."""
+    x = X[rows, :columns]
+    x = x.toarray() if sparse.issparse(x) else x
+    return np.column_stack([np.ones((x.shape[0], lead)), x]).astype(np.float64)
+
+
 def outcomes_as_numbers(y, n, options):
     """Outcomes of a regression: finite, and in the domain of the response."""
     y = numbers("y", outcomes_of_rows(y, n, as_vector=True), n)
@@ -519,6 +585,14 @@ def lifetimes(y, event, upper, n, options, *, whole=True):
     return np.array([y, upper])
 
 
+def _median(v, weights):
+    """The median of numbers that come as often as their weights say."""
+    order = np.argsort(v)
+    share = np.cumsum(weights[order])
+    ends = [min(np.searchsorted(share, 0.5 * share[-1], side), v.size - 1) for side in ("left", "right")]
+    return float(v[order][ends].mean())
+
+
 def level_and_size(y, weights, options):
     """Mean, 0 without an intercept, and root mean square around it, of outcomes; raises where they leave sigma undetermined.
 
@@ -526,10 +600,9 @@ def level_and_size(y, weights, options):
     """
     w = np.ones(y.size) if weights is None else weights
     if record_of(options.response).robust:
-        counted = y[w > 0.0]
-        level = float(np.median(counted)) if options.fit_intercept else 0.0
-        size = 1.5 * float(np.median(abs(counted - level)))
-        if size > 1e-8 * abs(counted).max():
+        level = _median(y, w) if options.fit_intercept else 0.0
+        size = 1.5 * _median(abs(y - level), w)
+        if size > 1e-8 * abs(y[w > 0.0]).max():
             return level, size
     top = max(abs(y).max(), np.finfo(float).tiny)
     level = float(np.average(y / top, weights=w) * top) if options.fit_intercept else 0.0

@@ -27,17 +27,36 @@ class Reader:
     ----------
     X : array_like or sparse, shape (n, p), or callable
         A callable returns a new iterator of pairs (rows, outcomes) at every reading.
+    counted : numpy.ndarray of bool, shape (n,), optional
+        Rows that are read; others are left out.
     """
 
-    def __init__(self, X):
+    def __init__(self, X, counted=None):
         self.open = X if callable(X) else None
         self.X = None if callable(X) else matrix(X)
+        self.counted = counted
+        if counted is not None and self.open is None and not isinstance(self.X, np.memmap):
+            self.X, self.counted = self.X[counted], None
         self.sparse = issparse(self.X)
         self.streamed = callable(X) or isinstance(X, np.memmap) or (self.sparse and math.prod(self.X.shape) > _MOST_DENSE)
 
     def _pairs(self):
+        lo = 0
+        for x, y in self._blocks():
+            if self.counted is None:
+                yield x, y
+                continue
+            kept = self.counted[lo : lo + x.shape[0]]
+            lo += x.shape[0]
+            if lo <= self.counted.size:
+                yield x[kept], None if y is None else y[kept]
+        if self.counted is not None and lo != self.counted.size:
+            raise ValueError(f"sample_weight has {self.counted.size} numbers, but X() gave {lo} rows; pass one number per row")
+
+    def _blocks(self):
         if self.open is None:
-            yield self.X, None
+            n, rows = self.X.shape[0], part_rows(self.X.shape[1])
+            yield from [(self.X, None)] if self.counted is None else ((self.X[lo : lo + rows], None) for lo in range(0, n, rows))
             return
         pairs, columns = self.open(), None
         if not hasattr(pairs, "__iter__"):

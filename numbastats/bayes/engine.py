@@ -349,6 +349,9 @@ class Run:
         wide = p > n and self.chains.sampler.by_rows(n, p)
         if wide and options.tau is None and options.tau_scale == 1.0:
             tips.append("tau_scale=q/((p - q)*sqrt(n)) where about q of p columns are expected to matter in n rows")
+        others = [f"sampler={word!r}" for word, one in samplers_of(options.response).items() if one.by_rows(n, p)]
+        if p > n and not wide and others:
+            tips.append(f"{' or '.join(others)}, for more columns ({p}) than rows ({n})")
         if record.screen and p > n and not wide:
             tips.append(
                 f"those columns only that HorseshoeRegression().fit(X, {record.screen}) finds to matter, as chains of "

@@ -55,7 +55,8 @@ def _typical(y):
     if y.ndim == 1:
         return y
     lower, upper = y
-    return np.where(np.isinf(upper), lower, np.where(np.isinf(lower), upper, 0.5 * (lower + upper)))
+    with np.errstate(invalid="ignore"):  # of the ends 0 and inf, which say nothing
+        return np.where(np.isinf(upper), lower, np.where(np.isinf(lower), upper, 0.5 * (lower + upper)))
 
 
 class Outcomes(NamedTuple):
@@ -131,14 +132,21 @@ class _Regression(Estimator, Options):
         if options.nan_policy == "omit":
             X, kept, missing = arguments.complete(X, given.values())
             given = dict(zip(given, kept, strict=True))
-        reader = Reader(X)
+        arguments.check_outcomes_given(given["y"], callable(X), type(self).__name__)
+        reader, counted = Reader(X), arguments.counted_rows(given["sample_weight"], X)
+        if counted is not None:  # all is checked once with the rows of weight 0, then left out is what is no data
+            if reader.open is None:
+                n = survey(reader).n
+                self._outcomes(n=n, options=options, **given)
+            reader, given = Reader(X, counted), {name: arguments.rows_of(v, counted) for name, v in given.items()}
         y = given.pop("y")
-        arguments.check_outcomes_given(y, reader.X is None, type(self).__name__)
         storage = arguments.storage_type(self.dtype, self.quantize, self.response)
         facts = survey(reader, whole=storage == "int8")
         if facts.p == 0:
             raise ValueError(f"X has 0 feature(s) (shape=({facts.n}, 0)) while a minimum of 1 is required; pass columns")
         found = self._outcomes(facts.y if y is None else y, facts.n, options, **given)
+        if not reader.streamed:
+            arguments.check_spread(reader.X, found, options)
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
         storage = storage_by_size(facts) if storage is None else storage
         free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
@@ -398,7 +406,10 @@ class _Regression(Estimator, Options):
         for found in predictions.log_likelihoods(self.draws_, X, y, self.workers, record=self._record, offset=offset):
             rows = slice(lo, lo := lo + len(found))
             found = found if shift is None else found + shift[rows, None]
-            yield found if weights is None else weights[rows, None] * found
+            if weights is not None:  # rows of weight 0 count 0, also where they are impossible
+                w = weights[rows, None]
+                found = np.multiply(w, found, where=w > 0.0, out=np.zeros_like(found))
+            yield found
 
     def waic(
         self, X: ArrayLike, y: ArrayLike | None = None, offset: ArrayLike | None = None, **rows: Unpack[_Rows]
@@ -855,7 +866,8 @@ class HorseshoeClassifier(_Classifier):
         y : array_like, shape (n,)
             Two different values; the larger one is the event. None with a callable X.
         sample_weight : array_like, shape (n,), optional
-            Weights of the rows' log-likelihoods, as if a row had come that many times; for response="logit".
+            Weights of the rows' log-likelihoods, as if a row had come that many times, for response="logit". Rows of weight 0
+            are left out.
         offset : array_like, shape (n,), optional
             Added to the linear predictors; for response="logit".
 
@@ -1045,7 +1057,7 @@ class HorseshoeRegression(_Regression):
         y : array_like, shape (n,)
             Finite numbers; 0, 1, 2 and so on for counts, above 0 for times and "gamma". None with a callable X or `censored`.
         sample_weight : array_like, shape (n,), optional
-            Weights of the rows' log-likelihoods, as if a row had come that many times.
+            Weights of the rows' log-likelihoods, as if a row had come that many times. Rows of weight 0 are left out.
         offset : array_like, shape (n,), optional
             Added to the linear predictors. Predictions then need one, too.
         exposure : array_like, shape (n,), optional
@@ -1066,7 +1078,9 @@ class HorseshoeRegression(_Regression):
         ------
         ValueError
             As `BayesProbit.fit`; for weights that are negative, all 0 or, with "gaussian", of a sum up to 1; for a wrong number
-            of weights or offsets; for "counts" that are not; for outcomes that are all equal, or all censored.
+            of weights or offsets; for "counts" that are not; for outcomes that are all equal, or all censored; but for "gaussian"
+            for numbers, or logarithms of times and of "gamma", that a linear predictor fits exactly (X in memory, more rows than
+            columns); for "student_t" where more than two thirds of the outcomes are equal.
         TypeError, MemoryError
             As `BayesProbit.fit`.
         """
@@ -1081,7 +1095,8 @@ class HorseshoeRegression(_Regression):
         if not record.scaled:
             return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first)
         rest = y if offset is None else y - offset
-        level, size = arguments.level_and_size(_typical(rest), weights, options)
+        known = np.isfinite(typical := _typical(rest))  # others have the ends 0 and inf
+        level, size = arguments.level_and_size(typical[known], None if weights is None else weights[known], options)
         facts = facts_of_rows(weights, None, (rest - level) / size)
         return Outcomes(signs, facts=facts, outcomes=first, level=level, size=size)
 

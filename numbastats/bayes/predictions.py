@@ -73,6 +73,7 @@ def _ends(interval):
     return [0.5 - 0.5 * interval, 0.5 + 0.5 * interval]
 
 
+@np.errstate(over="ignore")  # rows far from those of the fit have infinite outcomes
 def means(draws, X, record, interval=None, offset=None):
     """Posterior mean of the mean response, shape (n,), and the ends, shape (2, n), of a central interval of it."""
     mean, ends, own = np.empty(X.shape[0]), np.empty((2, X.shape[0])), record.own_of(draws)
@@ -82,7 +83,8 @@ def means(draws, X, record, interval=None, offset=None):
         if record.general and not np.isfinite(mean[part]).all():
             share = float((~np.isfinite(found)).mean(axis=1).max())
             raise ValueError(
-                f"the mean of {record.noun} is infinite under {share:.1%} of the draws for some row; use kind='median'"
+                f"the mean of {record.noun} is infinite under {share:.1%} of the draws for some row; use kind='median', and "
+                "quantiles of sample_outcomes for intervals of a new one"
             )
         if interval is not None and record.general:
             ends[:, part] = np.quantile(found, _ends(interval), axis=1)
@@ -91,6 +93,7 @@ def means(draws, X, record, interval=None, offset=None):
     return mean, ends
 
 
+@np.errstate(over="ignore")
 def medians(draws, X, record, interval=None, offset=None):
     """Posterior median of the median outcome, shape (n,), and the ends, shape (2, n), of a central interval of it."""
     middle, ends, own = np.empty(X.shape[0]), np.empty((2, X.shape[0])), record.own_of(draws)
@@ -102,6 +105,7 @@ def medians(draws, X, record, interval=None, offset=None):
     return middle, ends
 
 
+@np.errstate(over="ignore")
 def survival(draws, X, record, times, interval=None, offset=None):
     """Posterior mean of P(Y > time), shape (n, times), and the ends, shape (2, n, times), of a central interval of it."""
     shape, own = (X.shape[0], times.size), record.own_of(draws)
@@ -115,6 +119,7 @@ def survival(draws, X, record, times, interval=None, offset=None):
     return mean, ends
 
 
+@np.errstate(over="ignore")
 def outcome_intervals(draws, X, record, interval, offset=None):
     """Ends, shape (2, n), of the central interval of a new outcome of every row.
 
@@ -128,6 +133,7 @@ def outcome_intervals(draws, X, record, interval, offset=None):
     return ends
 
 
+@np.errstate(over="ignore")
 def outcomes(draws, X, record, key, offset=None):
     """One outcome of every row for every draw, shape (draws, n); of two classes -1 and 1."""
     out, own = np.empty((draws["log_tau"].size, X.shape[0])), record.own_of(draws)
@@ -212,11 +218,18 @@ def log_likelihoods(draws, X, outcomes, workers=None, *, record, offset=None):
         yield _apply(record.log_probability, m * y, workers) if record.classes else record.log_density(y, m, own)
 
 
+def _impossible(l):  # noqa: E741
+    """Log-likelihoods, 0 in rows that have probability 0 under some draw, which alone decides about them; and which these are."""
+    lost = np.isneginf(l).any(axis=1)
+    return np.where(lost[:, None], 0.0, l), lost
+
+
 def waic(likelihoods):
     """Widely applicable information criterion from blocks of log-likelihoods."""
     parts = []
-    for l in likelihoods:  # noqa: E741
+    for l, lost in map(_impossible, likelihoods):  # noqa: E741
         penalty = l.var(axis=1, ddof=1)
+        penalty[lost] = np.inf
         parts.append(np.column_stack([np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - penalty, penalty]))
     return _criterion(np.concatenate(parts))
 
@@ -224,9 +237,10 @@ def waic(likelihoods):
 def loo(likelihoods):
     """Leave-one-out predictive density from blocks of log-likelihoods, by Pareto-smoothed importance sampling."""
     parts, shapes = [], []
-    for l in likelihoods:  # noqa: E741
+    for l, lost in map(_impossible, likelihoods):  # noqa: E741
         w, shape = psis(-l)
-        elpd = np.logaddexp.reduce(w + l, axis=1)
+        shape[lost] = np.inf
+        elpd = np.where(lost, -np.inf, np.logaddexp.reduce(w + l, axis=1))
         parts.append(np.column_stack([elpd, np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - elpd]))
         shapes.append(shape)
     result = _criterion(np.concatenate(parts))
@@ -239,7 +253,7 @@ def _criterion(pointwise):
     elpd, penalty = pointwise.T
     return {
         "elpd": float(elpd.sum()),
-        "se": float(math.sqrt(elpd.size * elpd.var(ddof=1))) if elpd.size > 1 else math.nan,
+        "se": float(math.sqrt(elpd.size * elpd.var(ddof=1))) if elpd.size > 1 and np.isfinite(elpd).all() else math.nan,
         "p": float(penalty.sum()),
         "pointwise": elpd,
     }

@@ -8,9 +8,11 @@ import math
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse
 import scipy.stats
 
 import numbastats as ns
+from numbastats.bayes.arguments import Options, level_and_size
 from numbastats.bayes.diagnostics import ess_bulk
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import RESPONSES
@@ -321,6 +323,126 @@ def test_infinite_means():
     with pytest.raises(ValueError, match="mean of times is infinite under 100.0% of the draws for some row; use kind='median'"):
         model.predict(X)
     assert (model.predict(X, kind="median") > 0.0).all()
+
+
+QUICK = dict(chains=2, warmup=60, draws=20)
+
+
+def columns_and_times(n=40):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((n, 3))
+    return X, np.exp(1.0 + 0.8 * X[:, 0] + 0.5 * np.log(rng.exponential(size=n)))
+
+
+@pytest.mark.parametrize("place", [np.asarray, scipy.sparse.csr_array, "blocks", "map"])
+def test_rows_of_weight_0_are_left_out(place, tmp_path):
+    """The draws are those of the other rows, however far out these are."""
+    X, y = columns_and_times()
+    y, weights = np.rint(y), np.arange(40) % 7 != 3
+    far = np.where(weights[:, None], X, [1e4, 1e4, -1e4])
+    want = regression("poisson", **QUICK).fit(X[weights], y[weights])
+    model = regression("poisson", **QUICK)
+    if place == "blocks":
+        model.fit(lambda: ((far[i : i + 9], y[i : i + 9]) for i in range(0, 40, 9)), sample_weight=weights)
+        with pytest.raises(ValueError, match=r"sample_weight has 39 numbers, but X\(\) gave 40 rows"):
+            model.fit(lambda: iter([(far, y)]), sample_weight=weights[:-1])
+    elif place == "map":
+        np.save(tmp_path / "X.npy", far)
+        model.fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y, weights)
+    else:
+        model.fit(place(far), y, weights)
+    np.testing.assert_allclose(model.coef_, want.coef_, rtol=1e-12)
+
+
+def test_rows_of_weight_0_are_checked():
+    """What is wrong with them is told by their numbers; they determine nothing."""
+    X, y = columns_and_times()
+    weights = (np.arange(40) != 3) * 1.0
+    with pytest.raises(ValueError, match=r"y\[3\] is -1.0"):
+        regression("gamma").fit(X, np.where(weights > 0.0, y, -1.0), weights)
+    with pytest.raises(ValueError, match=r"X\[3, 0\] is NaN"):
+        regression("gamma").fit(np.where(weights[:, None] > 0.0, X, np.nan), y, weights)
+    with pytest.raises(ValueError, match="all times are censored at the right"):
+        regression("weibull").fit(X, y, weights, event=weights == 0.0)
+    with pytest.raises(ValueError, match="one class only"):
+        ns.bayes.HorseshoeClassifier(rng=1).fit(X, weights == 0.0, weights)
+
+
+def test_weights_are_repetitions_in_the_spread():
+    """Median and median distance, from which units of Student's t come."""
+    y, weights = np.array([5.0, -1.0, 0.0, 2.0, 9.0]), np.array([1, 3, 2, 1, 0])
+    for intercept in (True, False):
+        options = Options(response="student_t", fit_intercept=intercept)
+        assert level_and_size(y, weights, options) == level_and_size(np.repeat(y, weights), None, options)
+
+
+def test_wide_intervals_have_finite_derivatives():
+    """Far above an interval's lower end the score of the upper one is infinite, its share 0."""
+    record, own = RESPONSES["weibull"], {"log_sigma": np.array([-7.0])}
+    slope, bend = record.derivatives(np.zeros((1, 1)), np.array([[-0.001], [5.0]])[..., None], own)
+    assert np.isfinite(slope).all() and np.isfinite(bend).all() and (bend >= 0.0).all()
+
+
+def test_rows_known_in_nothing():
+    """A lifetime between 0 and inf leaves the unit as it is, and its log-likelihood is 0."""
+    X, y = columns_and_times()
+    lower, upper = (np.where(np.arange(40) == 3, end, y) for end in (0.0, np.inf))
+    model = regression("lognormal", **QUICK).fit(X, censored=(lower, upper))
+    want = regression("lognormal", **QUICK).fit(np.delete(X, 3, 0), np.delete(y, 3))
+    assert model._run.scaling[-2:] == want._run.scaling[-2:]
+    assert model.waic(X, censored=(lower, upper))["pointwise"][3] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rows_far_from_the_fit():
+    """Infinite medians and probabilities of 0 come without warnings; criteria of such rows are -inf, and bad."""
+    X, y = columns_and_times()
+    model, far = regression("gamma", **QUICK).fit(X, y), [[-1e4, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    for found in (model.loo(far, [3.0, 3.0]), model.waic(far, [3.0, 3.0])):
+        assert found["pointwise"][0] == -np.inf and np.isfinite(found["pointwise"][1])
+        assert found["elpd"] == -np.inf and math.isnan(found["se"]) and found["p"] == np.inf
+    assert model.loo(far, [3.0, 3.0])["bad"] >= 1
+    weighted, alone = model.loo(far, [3.0, 3.0], sample_weight=[0.0, 1.0])["pointwise"], model.loo(far[1:], [3.0])["pointwise"]
+    np.testing.assert_allclose(weighted, [0.0, *alone], rtol=1e-12, atol=1e-15)
+    assert model.predict([[1e5, 0.0, 0.0]], kind="median") == np.inf
+    with pytest.raises(ValueError, match="use kind='median', and quantiles of sample_outcomes"):
+        model.predict([[1e5, 0.0, 0.0]], 0.9, kind="outcome")
+    assert model.sample_outcomes([[1e5, 0.0, 0.0]], rng=1).max() == np.inf
+    counts = regression("negative_binomial", **QUICK).fit(X, np.rint(y))
+    with pytest.raises(ValueError, match="from where on floats do not tell counts apart, so that neither medians nor"):
+        counts.predict([[1e5, 0.0, 0.0]], kind="median")
+
+
+@pytest.mark.parametrize("response", ["student_t", "lognormal", "loglogistic", "weibull", "gamma"])
+def test_outcomes_that_are_fitted_exactly(response):
+    """Their spread has no posterior; with the least error it has one."""
+    X, y = columns_and_times()
+    exact = 2.0 * X[:, 0] + 1.0
+    of = np.exp if RESPONSES[response].log else np.asarray
+    for place in (np.asarray, scipy.sparse.csr_array):
+        with pytest.raises(ValueError, match="fit (the logarithm of )?y exactly, so that (sigma|shape) of"):
+            regression(response).fit(place(X), of(exact))
+    found = regression(response, **QUICK).fit(X, of(exact + 0.01 * np.sin(np.arange(40.0))))
+    assert found.coef_[0] == pytest.approx(2.0, abs=0.05)
+    if RESPONSES[response].censors:
+        with pytest.raises(ValueError, match="y exactly"):  # ends below the fit are no errors of it
+            regression(response).fit(X, of(exact - (np.arange(40) % 4 == 0)), event=np.arange(40) % 4 > 0)
+        regression(response, **QUICK).fit(X, of(exact + (np.arange(40) % 4 == 0)), event=np.arange(40) % 4 > 0)
+    if response == "gamma":
+        with pytest.raises(ValueError, match="y exactly, so that shape"):
+            regression(response).fit(np.random.default_rng(1).standard_normal((40, 60)), np.full(40, 3.0))
+
+
+def test_outcomes_that_are_mostly_equal():
+    X, y = columns_and_times()
+    with pytest.raises(ValueError, match="72% of y, less an offset, are 2: from two thirds on sigma"):
+        regression("student_t").fit(X, np.where(np.arange(40) < 29, 2.0, y))
+    assert np.isfinite(regression("student_t", **QUICK).fit(X, np.where(np.arange(40) < 24, 2.0, y)).coef_).all()
+
+
+def test_more_columns_than_rows_by_another_sampler():
+    rng = np.random.default_rng(1)
+    with pytest.warns(ns.ConvergenceWarning, match=r"sampler='predictor', for more columns \(31\) than rows \(20\)"):
+        regression("weibull", sampler="split-hmc", **QUICK).fit(rng.standard_normal((20, 30)), rng.exponential(size=20))
 
 
 @pytest.mark.slow

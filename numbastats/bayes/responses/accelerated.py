@@ -40,11 +40,12 @@ def row(lower, upper, t, c):
     f_share = exp(f - mass) if begun else 0.0  # densities at the ends by the probability between them
     g_share = exp(g - mass) if ended else 0.0
     slope = (f_share - g_share) * inverse
+    bent = g_share * other if g_share > 0.0 else 0.0  # far out the score may be infinite
     exact = lower == upper
     return (
         f - log_sigma if exact else mass,
         -score * inverse if exact else slope,
-        -bend * inverse * inverse if exact else (f_share * score - g_share * other) * inverse * inverse + slope * slope,
+        -bend * inverse * inverse if exact else (f_share * score - bent) * inverse * inverse + slope * slope,
         -a * score - 1.0 if exact else f_share * a - g_share * b,
         0.0,
     )

@@ -327,8 +327,9 @@ def count_quantile(family, u, mean, *others):
     """
     if not (mean <= 1e15).all():
         raise ValueError(
-            f"the mean count is {np.max(mean):.3g} for some row and draw, beyond 1e15; predict for rows and offsets like those "
-            "of the fit, and look at converged_ and summary()"
+            f"the mean count is {np.max(mean):.3g} for some row and draw, beyond 1e15, from where on floats do not tell counts "
+            "apart, so that neither medians nor outcomes are drawn; predict for rows and offsets like those of the fit, and look "
+            "at converged_ and summary()"
         )
     # not at the top, where regressions of other responses would wait for it, and kernels depend on all distributions
     return getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others).ppf(u)
