@@ -66,6 +66,7 @@ Kinds = Literal["continuous", "counts", "all"]
 _FITS = 1 << 16  # whose derivatives are computed at a time
 _STEP = 0.05  # of derivatives, in standard errors
 _FARTHEST = 100.0  # standard errors within which a profile is followed
+_HALVINGS = 8  # of the way to the start of a climb
 _SHARE = "share"  # of zeros, or of the values above a threshold: a coordinate that estimates of the others are independent of
 
 # --- estimates ---------------------------------------------------------------------------------------------------------
@@ -426,12 +427,12 @@ def _bootstrap(found, functions, level, known, whole, count, rng, workers):
 
 
 def _of_samples(again, function, of):
-    """A function of the distributions of fits to samples, NaN where these did not converge."""
+    """A function of the distributions of fits to samples, NaN where these did not converge; by moments of all that are there."""
     if isinstance(function, str):
         values = again[function]
     else:
         values = _values(function, getattr(again, of), lambda i: getattr(again.one(i), of))
-    return np.where(again.converged, values, math.nan)
+    return np.where(again.converged | (again.method != "ml"), values, math.nan)
 
 
 def _of_quantiles(value, samples, level, count, by_rows):
@@ -449,6 +450,11 @@ def _of_quantiles(value, samples, level, count, by_rows):
         between = np.quantile(used, places)
         lower, upper = np.where(np.isnan(between), np.quantile(used, places, method="higher"), between)  # of two infinite ones
         se = float(used.std(ddof=1))
+    if count - used.size > (0.5 - 0.5 * level) * count:  # those left out may be the ones beyond an end
+        lower = upper = math.nan
+        message = (
+            f"{message}, more than lie beyond an end of an interval; a fit by maximum likelihood has one by method='profile'"
+        )
     if infinite := int(np.isinf(used).sum()):
         message = f"{message}; the function is infinite in {infinite} of {count} samples, which leaves no standard error"
     return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message.removeprefix("ok; "))
@@ -579,6 +585,10 @@ def _profile(found, function, level, room, whole):
             if math.isinf(there := float(of(u[None])[0])) and within["fun"](u) > 0.0:  # as a mean that likely parameters have not
                 ends.append(there)
                 continue
+            for _ in range(_HALVINGS):  # next to the end of a support the likelihood of a start that is too far is 0
+                if math.isfinite(within["fun"](u) + float(of(u[None])[0])):
+                    break
+                u = 0.5 * u
             while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
                 answer = minimize(
                     lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
