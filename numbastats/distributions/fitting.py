@@ -321,10 +321,11 @@ class DistributionFit(Intervals):
         method : {"delta", "bootstrap", "profile"}
             "delta": derivatives by the parameters and their covariance; the interval is symmetric. "bootstrap": the parametric
             one, which draws `count` data sets of `n_obs` values from the fitted distribution, within its truncation, and fits
-            them again by the same method; the interval has the quantiles of their values as its ends. Of censored data, and those with entries, rows
-            are drawn with replacement, each with what is known of it, and the interval is corrected for bias. "profile": the
-            range of the function over all parameters whose log-likelihood is within half of the chi-square quantile of the
-            maximum; it is not symmetric, and does not depend on the parameterisation.
+            them again by the same method; the interval has the quantiles of their values as its ends, and none where more samples
+            have no fit than lie beyond an end. Of censored data, and those with entries, rows are drawn with replacement, each
+            with what is known of it, and the interval is corrected for bias. "profile": the range of the function over all
+            parameters whose log-likelihood is within half of the chi-square quantile of the maximum; it is not symmetric, and
+            does not depend on the parameterisation.
         level : float
             Of confidence, between 0 and 1.
         x, weights, censored, event, entry
