@@ -157,6 +157,8 @@ class DistributionFit(Intervals):
         `loglik` and the criteria are those of the values above.
     n_below : int
         Number of the values that are not above the threshold.
+    method : str
+        "ml", "lmoments" or "moments".
     """
 
     cls: type[Distribution]
@@ -185,6 +187,7 @@ class DistributionFit(Intervals):
     _censored: bool = False  # whether values were not exact, or seen from an entry on
     tail: Threshold | None = None
     n_below: int = 0
+    method: str = "ml"
     _estimated: ClassVar[Callable[..., Any]]  # set by `inference`, which needs the fits
     _levels: ClassVar[Callable[..., Any]]  # set by `inference`, too
 
@@ -322,10 +325,11 @@ class DistributionFit(Intervals):
         method : {"delta", "bootstrap", "profile"}
             "delta": derivatives by the parameters and their covariance; the interval is symmetric. "bootstrap": the parametric
             one, which draws `count` data sets of `n_obs` values from the fitted distribution, within its truncation, and fits
-            them again; the interval has the quantiles of their values as its ends. Of censored data, and those with entries, rows
-            are drawn with replacement, each with what is known of it, and the interval is corrected for bias. "profile": the
-            range of the function over all parameters whose log-likelihood is within half of the chi-square quantile of the
-            maximum; it is not symmetric, and does not depend on the parameterisation.
+            them again by the same method; the interval has the quantiles of their values as its ends, and none where more samples
+            have no fit than lie beyond an end. Of censored data, and those with entries, rows are drawn with replacement, each
+            with what is known of it, and the interval is corrected for bias. "profile": the range of the function over all
+            parameters whose log-likelihood is within half of the chi-square quantile of the maximum; it is not symmetric, and
+            does not depend on the parameterisation.
         level : float
             Of confidence, between 0 and 1.
         x, weights, censored, event, entry
@@ -937,6 +941,7 @@ class DistributionFits(BatchOfFits):
             n_missing=int(np.broadcast_to(self.n_missing, self.loglik.shape)[i]),
             _cut=self._cut,
             _censored=self._censored,
+            method=self.method,
             **own,
         )
 

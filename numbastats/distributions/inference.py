@@ -67,6 +67,8 @@ Kinds = Literal["continuous", "counts", "all"]
 _FITS = 1 << 16  # whose derivatives are computed at a time
 _STEP = 0.05  # of derivatives, in standard errors
 _FARTHEST = 100.0  # standard errors within which a profile is followed
+_NONE = 1e-9  # probability that is 0 but for the tolerance of a climb
+_HALVINGS = 8  # of the way to the start of a climb
 _SHARE = "share"  # of zeros, or of the values above a threshold: a coordinate that estimates of the others are independent of
 
 # --- estimates ---------------------------------------------------------------------------------------------------------
@@ -245,11 +247,15 @@ def _charted(part):
     return _Chart(part.make, part.allowed, part.together, part.params, free, logs, centre, root)
 
 
+def _beside(d, share):
+    """Probabilities of zeros beside those of distributions of counts, from shares of all zeros; < 0 where these are too small."""
+    at_0 = np.asarray(d.pmf(0.0))
+    return (share - at_0) / (1.0 - at_0)
+
+
 def _zero_inflated(counts, d, share):
     """Distributions with zeros, from the share of all zeros; NaN where it is too small."""
-    if counts:
-        at_0 = np.asarray(d.pmf(0.0))
-        share = (share - at_0) / (1.0 - at_0)
+    share = _beside(d, share) if counts else share
     return with_zeros(d, np.where((share >= 0.0) & (share < 1.0), share, math.nan))
 
 
@@ -402,8 +408,11 @@ def survival_band(found, x, level, start=-math.inf):
 
 
 def _zeros_of(found):
-    """How a fit took zeros, as far as it found some."""
-    return None if not found.zeros > 0.0 else "inflated" if found.cls.is_discrete else "share"
+    """How a fit took zeros, as far as it found some; of inflated counts also where their probability is estimated as 0."""
+    if not found.cls.is_discrete:
+        return "share" if found.zeros > 0.0 else None
+    errors = found.limit_se if found._limit else found.se
+    return "inflated" if found.zeros > 0.0 or found.n_free > sum(se != 0.0 for se in errors.values()) else None
 
 
 def _bootstrap(found, functions, level, known, whole, count, rng, workers):
@@ -427,12 +436,12 @@ def _bootstrap(found, functions, level, known, whole, count, rng, workers):
 
 
 def _of_samples(again, function, of):
-    """A function of the distributions of fits to samples, NaN where these did not converge."""
+    """A function of the distributions of fits to samples, NaN where these did not converge; by moments of all that are there."""
     if isinstance(function, str):
         values = again[function]
     else:
         values = _values(function, getattr(again, of), lambda i: getattr(again.one(i), of))
-    return np.where(again.converged, values, math.nan)
+    return np.where(again.converged | (again.method != "ml"), values, math.nan)
 
 
 def _of_quantiles(value, samples, level, count, by_rows):
@@ -450,6 +459,9 @@ def _of_quantiles(value, samples, level, count, by_rows):
         between = np.quantile(used, places)
         lower, upper = np.where(np.isnan(between), np.quantile(used, places, method="higher"), between)  # of two infinite ones
         se = float(used.std(ddof=1))
+    if count - used.size > (0.5 - 0.5 * level) * count:  # those left out may be the ones beyond an end
+        lower = upper = math.nan
+        message += ", more than lie beyond an end of an interval; a fit by maximum likelihood has one by method='profile'"
     if infinite := int(np.isinf(used).sum()):
         message = f"{message}; the function is infinite in {infinite} of {count} samples, which leaves no standard error"
     return Estimate(value, se, float(lower), float(upper), level, "bootstrap", samples, message.removeprefix("ok; "))
@@ -514,8 +526,8 @@ def _refuse_others(found, likelihood):
     of, masses = likelihood
     with np.errstate(all="ignore"):
         best = float(np.ravel(of(found.distribution))[0])
-        if found.cls.is_discrete and found.zeros > 0.0:
-            best += float(_of_share(masses[0] / sum(masses), masses))
+        if _zeros_of(found) == "inflated":
+            best += float(_of_share(found.zeros + (1.0 - found.zeros) * float(found.distribution.pmf(0.0)), masses))
     if not (math.isfinite(best) and abs(best - found.loglik) <= 1e-6 * (abs(best) + found.n_obs)):
         raise ValueError(
             f"x are not the data of this fit: their log-likelihood is {best:.9g}, that of the fit {found.loglik:.9g}; pass "
@@ -533,6 +545,35 @@ class _Room(NamedTuple):
 
     chart: _Chart
     loglik: Callable[..., Any]  # at coordinates of shape (B, q)
+    made: Callable[..., Distribution]  # without zeros, from parameters by name
+    counts: Callable[..., Any] | None  # parameters of inflated counts at coordinates, and probabilities of zeros beside theirs
+
+    def of(self, function, whole):
+        """A function of distributions, or a parameter, at coordinates of shape (B, q).
+
+        Beyond the end where no zeros are beside those of counts it is odd around its value there, with the same derivatives.
+        """
+        if self.counts is None or isinstance(function, str):
+            return self.chart.of(function)
+
+        def at(u):
+            params, zeros = self.counts(u)
+            inside = self._values(function, params, np.abs(zeros) if whole else None)
+            if not (whole and (zeros < 0.0).any()):
+                return inside
+            return np.where(zeros < 0.0, 2.0 * self._values(function, params, 0.0 * zeros) - inside, inside)
+
+        return at
+
+    def _values(self, function, params, zeros):
+        def make(params, zeros):
+            d = self.made(params)
+            return d if zeros is None else with_zeros(d, np.where(zeros < 1.0, zeros, math.nan)[()])
+
+        def one(i):
+            return make({name: float(v[i]) for name, v in params.items()}, None if zeros is None else zeros[i])
+
+        return _values(function, make(params, zeros), one)
 
 
 def _room(found, known, whole):
@@ -541,7 +582,8 @@ def _room(found, known, whole):
         raise ValueError(
             'method="profile" needs the data of the fit: pass x=, and event=, censored=, entry= and weights= as fit had them'
         )
-    chart = _chart(found, "profile", whole)
+    inflated = _zeros_of(found) == "inflated"
+    chart = _chart(found, "profile", whole or inflated)
     likelihood = _likelihood(found, known)
     _refuse_others(found, likelihood)
     of_data, masses = likelihood
@@ -552,19 +594,25 @@ def _room(found, known, whole):
         total = of_data(found._made(columns))
         return total if share is None else total + _of_share(share[:, 0], masses)
 
-    return _Room(chart, loglik)
+    def counts(u):
+        params = chart.at(u)
+        share = params.pop(_SHARE)
+        zeros = _beside(found._made(params), share)
+        return params, np.where(np.abs(zeros) < _NONE, 0.0, zeros)
+
+    return _Room(chart, loglik, found._made, counts if inflated else None)
 
 
 def _profile(found, function, level, room, whole):
     """Ends of the range of the function over the parameters whose log-likelihood is within half the quantile of chi-square."""
     from scipy.optimize import minimize
 
-    chart, loglik = room
+    chart, loglik, _, counts = room
     origin = np.zeros((1, len(chart.free)))
     with np.errstate(all="ignore"):
         best = float(loglik(origin)[0])
         value, limit = _at_estimate(found, function, whole), half_width(level)
-        of = chart.of(function)
+        of = room.of(function, whole)
         slope = _gradient(of, origin[0])
         size = float(np.linalg.norm(slope))
         if not 0.0 < size < math.inf:
@@ -575,23 +623,31 @@ def _profile(found, function, level, room, whole):
             "fun": lambda u: 0.5 * limit**2 - best + loglik(u[None])[0],
             "jac": lambda u: _gradient(loglik, u),
         }
+        beside = counts and (lambda u: counts(u)[1])  # which are at least 0, an end that belongs to the range
+        some = counts and {"type": "ineq", "fun": lambda u: beside(u[None])[0], "jac": lambda u: _gradient(beside, u)}
         for sign, side in ((-1.0, "lower"), (1.0, "upper")):
             u, reach, crossed = 0.8 * sign * limit * slope / size, 1.25 * limit, False
             if math.isinf(there := float(of(u[None])[0])) and within["fun"](u) > 0.0:  # as a mean that likely parameters have not
                 ends.append(there)
                 continue
+            for _ in range(_HALVINGS):  # next to the end of a support the likelihood of a start that is too far is 0
+                if math.isfinite(within["fun"](u) + float(of(u[None])[0])):
+                    break
+                u = 0.5 * u
             while not crossed and reach < _FARTHEST:  # within a box, as the likelihood may be flat far out
                 answer = minimize(
                     lambda u, sign=sign: -sign * (of(u[None])[0] - value) / size,
                     u,
                     jac=lambda u, sign=sign: -sign * _gradient(of, u) / size,
-                    constraints=[within],
+                    constraints=[within, some] if counts else [within],
                     bounds=[(-reach, reach)] * slope.size,
                     method="SLSQP",
                     options={"ftol": 1e-9, "maxiter": 200},
                 )
                 left = within["fun"](answer.x)
-                crossed = abs(left) < 1e-3 * limit**2 and np.abs(answer.x).max() < 0.999 * reach
+                more = some["fun"](answer.x) if counts else math.inf
+                ended = abs(left) < 1e-3 * limit**2 or (answer.success and left > 0.0 and more <= _NONE)
+                crossed = ended and more > -1e-6 and np.abs(answer.x).max() < 0.999 * reach
                 u, reach = answer.x if left > 0.0 else u, 1.5 * reach
             ends.append(float(of(answer.x[None])[0]) if crossed else math.nan)
             absent = math.isnan(float(of((sign * limit * slope / size)[None])[0]))  # as a level below the threshold
@@ -658,9 +714,10 @@ def estimated(
     _check_method(found, method)
     if whole and isinstance(function, str):
         raise TypeError(f"whole=True takes a function of the distribution, as lambda d: d.mean(), not the name {function!r}")
-    if function == ("zeros" if found.tail is None else "share") and method != "delta" and (found.zeros > 0.0 or found.tail):
+    zeros = found.zeros > 0.0 or (method != "delta" and _zeros_of(found) == "inflated")
+    if function == ("zeros" if found.tail is None else "share") and method != "delta" and (zeros or found.tail):
         function, whole = operator.attrgetter(function), True  # a parameter of the distribution of all values
-    whole = found.tail is not None or (whole and found.zeros > 0.0)
+    whole = found.tail is not None or (whole and zeros)
     row, function = _row(found, function, level, method) if isinstance(function, str) else (None, function)
     if method == "delta":
         made = row or _delta(found, function, level, whole)

@@ -204,12 +204,21 @@ class Drawn:
     def __init__(self, found, zeros, workers, whole=False):
         self.found, self.zeros, self._workers = found, zeros, workers
         self._fixed = {name: found.params[name] for name, se in found.se.items() if se == 0.0}
+        self._by_moments = found.method != "ml"  # which know the parameters that are not estimated
         self.size = round(found.n_obs / (1.0 - found.zeros) if whole and zeros == "share" else found.n_obs)
         self._whole = whole or zeros == "inflated"
         if self.size < 2:
             raise ValueError(
                 f"the weights of the fit add up to {found.n_obs:g} observations, too few to draw samples of that size"
             )
+
+    def _again(self, y, **known):
+        """Fits to data sets of exact values, by the method of the fit."""
+        options = (dict(method=self.found.method) if self._by_moments else dict(fixed=self._fixed)) | known
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the results count them
+            again = fit_many(y, self.found.cls, workers=self._workers, **options)
+        return again if self._by_moments else self._checked(again)
 
     def _checked(self, again):
         free = len(self.found.params) - len(self._fixed) + (self.zeros == "inflated")
@@ -234,10 +243,7 @@ class Drawn:
         zeros = self.zeros if self._whole else None
         for some in self._slabs(count):
             y = d.rvs((some, self.size), rng=generator)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the results count them
-                again = fit_many(y, found.cls, fixed=self._fixed, zeros=zeros, truncated=found._cut, workers=self._workers)
-            yield Resampled(y, None, self._checked(again))
+            yield Resampled(y, None, self._again(y, zeros=zeros, truncated=found._cut))
 
     def _above(self, count, generator):
         """Values above the threshold, of which there is a binomial number of all."""
@@ -248,9 +254,7 @@ class Drawn:
             above = numbers[lo : lo + some]
             y = found.distribution.rvs((some, self.size), rng=generator)
             y[np.arange(self.size) >= above[:, None]] = math.nan
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                again = self._checked(fit_many(y, found.cls, fixed=self._fixed, workers=self._workers))
+            again = self._again(y, threshold=tail.threshold) if self._by_moments else self._again(y)
             shares = Threshold(np.full(some, tail.threshold), above / every)
             yield Resampled(y, None, dataclasses.replace(again, tail=shares, n_below=every - above))
             lo += some

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -359,6 +360,41 @@ def test_profile_of_block_maxima_by_scipy(years):
     got = found.return_level(years, method="profile", x=SEA)
     assert got.lower == pytest.approx(crossing(nll, -found.loglik, got.value, 0.95 * got.value), rel=1e-5)
     assert got.upper == pytest.approx(crossing(nll, -found.loglik, got.value, 1.5 * got.value), rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", [9, 12])
+def test_profile_where_the_support_ends_next_to_the_values(seed):
+    """Parameters of likelihood 0 are next to the maximum."""
+    x = scipy.stats.genextreme(0.15, 30.0, 5.0).rvs(50, random_state=seed)
+    found, y = D.fit(x, "gev"), -math.log1p(-0.01)
+
+    def nll(z):
+        def of(v):
+            loc = z - math.exp(v[1]) * (y ** -v[0] - 1.0) / v[0]
+            value = -scipy.stats.genextreme.logpdf(x, -v[0], loc, math.exp(v[1])).sum()
+            return value if np.isfinite(value) else 1e10
+
+        start = [found.params["shape"], math.log(found.params["scale"])]
+        return scipy.optimize.minimize(of, start, method="Nelder-Mead", options=dict(xatol=1e-9, fatol=1e-12, maxiter=4000)).fun
+
+    got = found.return_level(100.0, method="profile", x=x)
+    assert got.message == "ok"
+    assert got.lower == pytest.approx(crossing(nll, -found.loglik, got.value, 0.9 * got.value), rel=1e-5)
+    values = scipy.stats.genpareto(0.2, scale=3.0).rvs(800, random_state=4)[:300]
+    above = D.fit(values, "gpd", threshold=6.0)
+    assert above.return_level(10.0, 100.0, "profile", x=values).lower == pytest.approx(20.692, abs=1e-3)
+    alone = D.fit(values[values > 6.0] - 6.0, "gpd", fixed={"loc": 0.0})
+    level = alone.estimate(lambda d: d.isf(0.005), "profile", x=values[values > 6.0] - 6.0)
+    assert level.message == "ok" and level.lower < level.value < level.upper
+
+
+def test_bootstrap_of_levels_by_l_moments():
+    found = D.fit(RAIN, "gpd", threshold=12.0, method="lmoments")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ns.ConvergenceWarning)  # supports that leave out values of a sample
+        drawn = found.return_level(10.0, 365.0, "bootstrap", rng=1)
+    peer = D.fit(RAIN, "gpd", threshold=12.0).return_level(10.0, 365.0)
+    assert drawn.lower < drawn.value < drawn.upper and 0.3 * peer.se < drawn.se < 3.0 * peer.se
 
 
 def test_profile_of_values_above_a_threshold_by_scipy():

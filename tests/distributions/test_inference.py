@@ -15,6 +15,7 @@ import scipy.stats as st
 import numbastats as ns
 from numbastats._core.edf import distance_of_counts
 from numbastats._core.errors import ConvergenceWarning
+from numbastats._core.random import normalise_rng
 from numbastats.distributions import (
     Gamma,
     Normal,
@@ -263,6 +264,32 @@ def test_failures_of_the_bootstrap_are_told():
     left_out = np.isnan(answer.samples).sum()
     assert left_out > 0 and answer.message.startswith(f"{left_out} of 99 samples are left out")
     assert answer.se == pytest.approx(np.nanstd(answer.samples, ddof=1))
+
+
+def test_bootstrap_of_few_events_has_no_ends():
+    """A third of the samples are without the event: their estimates are infinite, and the others say nothing of the upper end."""
+    x, event = np.r_[1.0, 2.0, 3.0, np.full(20, 5.0)], np.arange(23) < 1
+    found = fit(x, "exponential", event=event)
+    with pytest.warns(ns.ConvergenceWarning, match="samples are left out"):
+        answer = found.estimate("scale", "bootstrap", x=x, event=event, rng=1)
+    assert np.isnan(answer.samples).mean() == pytest.approx((22 / 23) ** 23, abs=0.05)
+    assert math.isnan(answer.lower) and math.isnan(answer.upper) and "'profile'" in answer.message
+    profile = found.estimate("scale", "profile", x=x, event=event)
+    assert profile.lower < found.params["scale"] < profile.upper < math.inf
+
+
+@pytest.mark.parametrize("family", ["gev", "gamma", "lognormal", "exponential"])
+def test_bootstrap_of_fits_by_moments_is_by_moments(family):
+    x = ns.distributions.Gamma(2.0, scale=4.0).rvs(60, rng=3)
+    found = fit(x, family, method="lmoments")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # supports that leave out values of a sample
+        answer = found.estimate(lambda d: d.isf(0.01), "bootstrap", count=199, rng=1)
+        draws = found.distribution.rvs((199, 60), rng=np.random.default_rng(normalise_rng(1)))
+        own = fit_many(draws, family, method="lmoments").distribution.isf(0.01)
+    np.testing.assert_allclose(answer.samples, own, rtol=1e-12)
+    assert answer.se == pytest.approx(own.std(ddof=1), rel=1e-12)
+    np.testing.assert_allclose([answer.lower, answer.upper], np.quantile(own, [0.025, 0.975]), rtol=1e-12)
 
 
 def test_estimates_of_a_batch_are_those_of_its_fits():

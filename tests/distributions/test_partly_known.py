@@ -135,6 +135,35 @@ def test_estimates_of_zero_inflated_counts():
         found.estimate("mean", whole=True)
 
 
+@pytest.mark.parametrize("counts", [[8, 11, 21, 9, 5, 2, 2, 1, 0, 1], [6, 14, 16, 13, 7, 4]])
+def test_profiles_of_zero_inflated_counts_at_their_end(counts):
+    """The end without zeros belongs to the range, and an estimate that is there lets their probability be positive."""
+    k = np.repeat(np.arange(len(counts)), counts)
+    found = D.fit(k, "poisson", zeros="inflated")
+    zeros = np.append(0.0, np.geomspace(1e-4, 0.6, 400))[:, None]
+    mean = np.linspace(1.2, 4.0, 1401)
+    loglik = np.log(zeros + (1.0 - zeros) * np.exp(-mean)) * counts[0] + np.log1p(-zeros) * (k.size - counts[0])
+    loglik += sum(n * st.poisson.logpmf(i, mean) for i, n in enumerate(counts) if i)
+    likely = loglik >= found.loglik - 0.5 * st.chi2(1).ppf(0.95)
+    for function, values, whole in (
+        (lambda d: d.sf(0), (1.0 - zeros) * -np.expm1(-mean), True),
+        (lambda d: d.mean(), (1.0 - zeros) * mean, True),
+        (lambda d: d.mean(), mean + 0.0 * zeros, False),
+    ):
+        profile = found.estimate(function, "profile", x=k, whole=whole)
+        expected = values[likely].min(), values[likely].max()
+        np.testing.assert_allclose([profile.lower, profile.upper], expected, atol=3e-3)
+        assert profile.message.startswith("ok")
+    by_name = found.estimate("mean", "profile", x=k)
+    np.testing.assert_allclose([by_name.lower, by_name.upper], [profile.lower, profile.upper], rtol=1e-6)
+    drawn = found.estimate(lambda d: d.sf(0), "bootstrap", whole=True, count=400, rng=1)
+    sides = found.estimate(lambda d: d.sf(0), "profile", x=k, whole=True)
+    np.testing.assert_allclose([drawn.lower, drawn.upper], [sides.lower, sides.upper], atol=0.025)
+    if found.zeros > 0.0:
+        own = found.estimate(lambda d: d.zeros, "profile", x=k, whole=True)
+        assert own.lower == 0.0 and own.upper == pytest.approx(zeros[likely.any(axis=1)].max(), rel=0.03)
+
+
 def test_estimates_with_a_share_of_zeros():
     rng = np.random.default_rng(1)
     x = np.where(rng.random(400) < 0.4, 0.0, rng.gamma(2.0, 3.0, 400))
