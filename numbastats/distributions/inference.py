@@ -648,7 +648,7 @@ def _profile(found, function, level, room, whole):
                 more = some["fun"](answer.x) if counts else math.inf
                 ended = abs(left) < 1e-3 * limit**2 or (answer.success and left > 0.0 and more <= _NONE)
                 crossed = ended and more > -1e-6 and np.abs(answer.x).max() < 0.999 * reach
-                u, reach = answer.x if left > 0.0 else u, 1.5 * reach
+                u, reach = answer.x if left > 0.0 else 0.5 * u, 1.5 * reach  # or another start
             ends.append(float(of(answer.x[None])[0]) if crossed else math.nan)
             absent = math.isnan(float(of((sign * limit * slope / size)[None])[0]))  # as a level below the threshold
             why = "the function does not exist at" if absent else "the likelihood is too flat for"

@@ -388,6 +388,22 @@ def test_profile_where_the_support_ends_next_to_the_values(seed):
     assert level.message == "ok" and level.lower < level.value < level.upper
 
 
+def test_profile_that_needs_another_start():
+    """The first climb stands still next to the end of a support, short of the likelihood that is looked for."""
+    x = scipy.stats.genextreme(0.3, 30.0, 5.0).rvs(40, random_state=1)
+    found, y = D.fit(x, "gev"), -math.log1p(-0.001)
+    got = found.return_level(1000.0, method="profile", x=x)
+
+    def of(v):
+        loc = got.lower - math.exp(v[1]) * (y ** -v[0] - 1.0) / v[0]
+        value = -scipy.stats.genextreme.logpdf(x, -v[0], loc, math.exp(v[1])).sum()
+        return value if np.isfinite(value) else 1e10
+
+    start = [found.params["shape"], math.log(found.params["scale"])]
+    fall = scipy.optimize.minimize(of, start, method="Nelder-Mead", options=dict(maxiter=4000)).fun + found.loglik
+    assert got.message == "ok" and fall == pytest.approx(0.5 * scipy.stats.chi2.ppf(0.95, 1), rel=5e-3)
+
+
 def test_bootstrap_of_levels_by_l_moments():
     found = D.fit(RAIN, "gpd", threshold=12.0, method="lmoments")
     with warnings.catch_warnings():
