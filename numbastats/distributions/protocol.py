@@ -508,9 +508,9 @@ class Distribution:
         Examples
         --------
         >>> from numbastats.distributions import Exponential, Geometric, Weibull
-        >>> Weibull(2.0, scale=10.0).hazard([1.0, 10.0, 1000.0])
-        array([ 0.02,  0.2 , 20.  ])
-        >>> Exponential(scale=4.0).hazard(1e6), round(float(Geometric(3.0).hazard(5)), 12)
+        >>> Weibull(2.0, scale=10.0).hazard([1.0, 10.0, 1000.0]).round(6).tolist()
+        [0.02, 0.2, 20.0]
+        >>> round(float(Exponential(scale=4.0).hazard(1e6)), 9), round(float(Geometric(3.0).hazard(5)), 12)
         (0.25, 0.25)
         """
         return self._evaluated("hazard", x, options)
@@ -584,8 +584,8 @@ class Distribution:
         Examples
         --------
         >>> from numbastats.distributions import Exponential
-        >>> round(float(Exponential(scale=4.0).restricted_mean(8.0)), 12)  # 4 (1 - exp(-2))
-        3.458658867053
+        >>> round(float(Exponential(scale=4.0).restricted_mean(8.0)), 9)  # 4 (1 - exp(-2))
+        3.458658867
         """
         if self._labels is not None:
             return self._labelled(self._bare().restricted_mean(t))

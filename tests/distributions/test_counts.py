@@ -319,8 +319,8 @@ def test_zeros_beside_those_of_the_distribution(family):
     assert found.zeros == pytest.approx(1.0 / (1.0 + np.exp(-best[0])), rel=1e-4)
     assert list(found.params.values()) == pytest.approx(np.exp(best[1:]), rel=1e-4)
     assert found.aic == pytest.approx(2.0 * (1 + len(found.params)) - 2.0 * found.loglik)
-    with pytest.raises(ValueError, match="does not know of zeros"):
-        found.estimate(lambda d: d.sf(5), "bootstrap")
+    drawn, known = (found.estimate(lambda d: d.sf(5), method, rng=0) for method in ("bootstrap", "delta"))
+    assert drawn.se == pytest.approx(known.se, rel=0.2)  # of samples with their zeros, of counts beside these
     table, steps = found.summary(), 1e-3 * np.eye(best.size)
     second = [[sum(a * b * loss(best + a * u + b * v) for a in (1, -1) for b in (1, -1)) / 4e-6 for v in steps] for u in steps]
     errors = np.sqrt(np.diag(np.linalg.inv(second))) * np.r_[found.zeros * (1.0 - found.zeros), np.exp(best[1:])]
