@@ -299,7 +299,7 @@ def fit_many(  # noqa: PLR0913
         data = list(data)
     if getattr(data, "shape", ())[2:] == (1,):  # of one column each
         data = data[..., 0]  # type: ignore[call-overload,index]
-    if is_many_tables(data, by, offsets, family):
+    if dim is None and is_many_tables(data, by, offsets, family):
         options: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("data", "n_components")}
         return fit_tables(data, n_components, **options)
     if covariance is not None:
