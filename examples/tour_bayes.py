@@ -9,9 +9,9 @@ the sampler goes on until R-hat is below 1.01 and the effective sample size (ESS
 from __future__ import annotations
 
 import numpy as np
-from common import SMOKE, timed
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_breast_cancer
+from tour_timing import SMOKE, timed
 
 import numbastats as ns
 

@@ -8,11 +8,10 @@ the nuclei, benign and malignant, and where one is more likely than the other.
 from __future__ import annotations
 
 import numpy as np
-from common import SMOKE
 from matplotlib import pyplot as plt
 from scipy.stats import gaussian_kde
 from sklearn.datasets import load_breast_cancer
-from tour_timing import race
+from tour_timing import SMOKE, race
 
 import numbastats as ns
 

@@ -8,11 +8,10 @@ every one fitted to a certified local maximum.
 from __future__ import annotations
 
 import numpy as np
-from common import SMOKE, timed
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.mixture import GaussianMixture
-from tour_timing import race
+from tour_timing import SMOKE, race, timed
 
 import numbastats as ns
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.special
-from common import SMOKE
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_diabetes
-from tour_timing import race
+from tour_timing import SMOKE, race
 
 import numbastats as ns
 

@@ -13,9 +13,8 @@ import functools
 import numpy as np
 import scipy.special
 from arch.data import sp500
-from common import SMOKE
 from matplotlib import pyplot as plt
-from tour_timing import race
+from tour_timing import SMOKE, race
 
 import numbastats as ns
 

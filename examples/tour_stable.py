@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.stats
-from common import SMOKE, best_of, timed
 from matplotlib import pyplot as plt
 from tour_risk import daily_returns, fitted_distributions
+from tour_timing import SMOKE, best_of, timed
 
 import numbastats as ns
 

@@ -81,7 +81,7 @@ class SearchOptions(RatioOptions, total=False):
 class FitOptions(SearchOptions, total=False):
     """Options of `fit_many` that `fit` has."""
 
-    covariance: Any
+    covariance: str | Sequence[str] | None
     max_condition: float | None
 
 

@@ -210,10 +210,13 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
         "define",
     },
     "kde": {"ConditionalDensity", "KDEClassifier", "bandwidth", "combine", "conditional", "define", "finalize"},
-    "mixture": {"ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureFit", "combine", "rvs"},
+    "mixture": {
+        *("ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureFit", "combine", "rvs"),
+        *("MultivariateBatch", "MultivariateFit", "NormalMixture"),  # in tests/mixture/multivariate/test_inputs.py
+    },
     "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"},
     "random": {"key"},
-    "interop": {"to_scipy"},
+    "interop": {"GaussianMixture", "to_scipy"},  # the class in tests/mixture/multivariate/test_inputs.py
 }
 
 

@@ -470,8 +470,9 @@ def test_rows_of_the_table_by_name():
     share = wet.estimate("zeros")
     assert share.se == wet.zeros_se and share.message == "ok" and "without the share" in wet.estimate("shape").message
     assert wet.estimate("shape").lower == pytest.approx(found.estimate("shape").lower, rel=1e-9)
-    with pytest.raises(ValueError, match="by its name"):
-        wet.estimate("zeros", "profile", x=values)
+    profile = wet.estimate("zeros", "profile", x=np.r_[values, np.zeros(50)])
+    assert profile.value == wet.zeros
+    assert profile.lower == pytest.approx(share.lower, abs=0.01) and profile.upper == pytest.approx(share.upper, abs=0.01)
 
 
 @pytest.mark.parametrize("method", ["delta", pytest.param("profile", marks=pytest.mark.slow), "bootstrap"])
