@@ -6,6 +6,8 @@ import numpy as np
 
 import numbastats as ns
 
+from .common import require
+
 
 def censored_lives(n, seed=1):
     """Times and events, two in five of them censored."""
@@ -45,14 +47,35 @@ class ProductLimit:
 
         stats.ecdf(stats.CensoredData(uncensored=self.x[self.event], right=self.x[~self.event])).sf.confidence_interval()
 
-    def time_lifelines(self, n):
+
+class Lifelines:
+    """Both estimates of the package lifelines; Turnbull's takes minutes for many values."""
+
+    timeout = 300
+
+    def setup(self):
+        require("lifelines")
+        self.lives = {n: censored_lives(n) for n in (1000, 1_000_000)}
+        self.few = inspected_lives(300)
+
+    def time_product_limit_of_1000(self):
         from lifelines import KaplanMeierFitter
 
-        KaplanMeierFitter().fit(self.x, self.event)
+        KaplanMeierFitter().fit(*self.lives[1000])
+
+    def time_product_limit_of_1e6(self):
+        from lifelines import KaplanMeierFitter
+
+        KaplanMeierFitter().fit(*self.lives[1_000_000])
+
+    def time_intervals_of_300(self):
+        from lifelines import KaplanMeierFitter
+
+        KaplanMeierFitter().fit_interval_censoring(*self.few)
 
 
 class Intervals:
-    """Turnbull's estimate; the one of lifelines takes minutes for the larger one."""
+    """Turnbull's estimate."""
 
     params = [1000, 100_000]
     param_names = ["values"]
@@ -60,20 +83,14 @@ class Intervals:
 
     def setup(self, n):
         self.ends = inspected_lives(n)
-        self.few = inspected_lives(300)
         self.entry = np.minimum(0.3, np.where(np.isinf(self.ends[1]), self.ends[0], self.ends[1]) * 0.5)
-        ns.distributions.survival(None, censored=self.few)
+        ns.distributions.survival(None, censored=inspected_lives(300))
 
     def time_survival(self, n):
         ns.distributions.survival(None, censored=self.ends)
 
     def time_survival_with_entries(self, n):
         ns.distributions.survival(None, censored=(np.maximum(self.ends[0], self.entry), self.ends[1]), entry=self.entry)
-
-    def time_lifelines_of_300(self, n):
-        from lifelines import KaplanMeierFitter
-
-        KaplanMeierFitter().fit_interval_censoring(*self.few)
 
 
 class Groups:
