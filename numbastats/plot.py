@@ -67,12 +67,13 @@ def _data(data):
 def _known(data, event, censored, entry):
     """The estimate of values of which parts are known, None where data are complete."""
     from numbastats import distributions as families
+    from numbastats.distributions.censoring import is_censored_data
 
     if isinstance(data, families.Survival):
         return data
     if isinstance(data, families.Survivals):
         raise TypeError(f"data are estimates of {len(data)} groups; pass one of them, as data[key], or call plot.survival")
-    if all(v is None for v in (event, censored, entry)) and type(data).__name__ != "CensoredData":
+    if all(v is None for v in (event, censored, entry)) and not is_censored_data(data):
         return None
     return families.survival(data, event=event, censored=censored, entry=entry)
 
@@ -1276,6 +1277,7 @@ def return_levels(  # noqa: PLR0913
     >>> ax = ns.plot.return_levels(maxima, found)  # doctest: +SKIP
     """
     from numbastats.distributions import survival as estimate
+    from numbastats.distributions.censoring import is_censored_data
     from numbastats.distributions.extremes import share_error
 
     level = checked_level(level)
@@ -1290,7 +1292,7 @@ def return_levels(  # noqa: PLR0913
         )
     given = dict(weights=weights, censored=censored, event=event, entry=entry)
     known = None
-    if any(v is not None for v in given.values()) or type(data).__name__ == "CensoredData":
+    if any(v is not None for v in given.values()) or is_censored_data(data):
         known = estimate(data, **given)
         if known.n_values != found.n_values + found.n_below and not found.zeros > 0.0:
             raise ValueError(

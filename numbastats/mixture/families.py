@@ -284,6 +284,11 @@ def _plain(family):
     return family
 
 
+def is_normal(family):
+    """Whether a word, in any spelling, is that of normal components, the family of rows of several columns."""
+    return isinstance(family, str) and _plain(family) == "normal"
+
+
 _WORDS = {letters(word): word for word in (*FAMILIES, "weibull", "pareto")} | {"gaussian": "normal"}
 _KNOWN = (
     f"one of {', '.join(map(repr, FAMILIES))} ('gaussian' is 'normal'), or ('weibull', shape), ('pareto', minimum), "

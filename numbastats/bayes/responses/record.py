@@ -153,7 +153,7 @@ class Record:
 
     @property
     def scaled(self):
-        """Whether outcomes are sampled in units of their spread: an own parameter is their scale, or they are logarithms."""
+        """Whether outcomes are sampled in units of their spread: an own parameter is their scale."""
         return any(own.scale for own in self.own)
 
     @property

@@ -18,6 +18,7 @@ from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.status import Status
 from numbastats.mixture.arguments import weights_of
 from numbastats.mixture.constraints import fixed_weights_of, names_of
+from numbastats.mixture.families import is_normal
 from numbastats.mixture.multivariate.engine import KINDS, Options
 
 __all__ = [
@@ -126,7 +127,7 @@ def is_many_tables(data, by=None, offsets=None, family="normal"):
     """
     family = family[0] if isinstance(family, tuple) and family else family
     grouped = by is not None or hasattr(data, "ngroups") or (isinstance(data, list | tuple) and len(data) and _pairs(data))
-    if grouped and family not in ("normal", "gaussian"):
+    if grouped and not is_normal(family):
         return False
     if hasattr(data, "ngroups"):
         return getattr(getattr(data, "obj", None), "ndim", 1) == 2 and len(_columns_of(data)) > 1

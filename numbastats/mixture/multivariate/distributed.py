@@ -18,7 +18,7 @@ from numbastats.mixture.engine import pairwise_sum
 from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.arguments import POLICIES, Refused, Rows, check_width, columns_of, counted
 from numbastats.mixture.multivariate.covariances import models_of
-from numbastats.mixture.multivariate.information import coordinates
+from numbastats.mixture.multivariate.information import coordinates, entropies
 from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.newton import Newton
@@ -41,10 +41,15 @@ def _floats(x, w):
     return x, w
 
 
+def _width(K, d):
+    """How many numbers `MOMENTS` gives: the log-likelihood, and of each component the sums of r, r y and r y y'."""
+    return 1 + K * (1 + d + d * (d + 1) // 2)
+
+
 def _moments(x, w, point, shape, shift):
     """Sums for a step of EM, a row for each chunk of a block."""
     K, d = len(point.log_weights), x.shape[1]
-    out = np.zeros((-(-len(x) // CHUNK), 1 + K * (1 + d + d * (d + 1) // 2)))
+    out = np.zeros((-(-len(x) // CHUNK), _width(K, d)))
     MOMENTS.serial(x, w, point, shape, shift, out)
     return out
 
@@ -65,7 +70,7 @@ def _entropy(x, w, point, shape, shift):
         there = ~np.isnan(rows).any(axis=1)
         r = np.empty((len(rows), len(point.log_weights)))
         SCORES.serial(rows, point, shape, shift, 1, none, r, np.empty(0, np.int64), NONE)
-        each = -(r * np.log(np.maximum(r, 1e-300))).sum(axis=1)[there]
+        each = entropies(r)[there]
         total.append([each @ w[lo : lo + CHUNK][there] if w.size else each.sum()])
     return np.array(total).reshape(-1, 1)
 
@@ -285,7 +290,7 @@ def partial_sums(x, weights, means, covariances, sample_weight, workers):
             raise ValueError(f"sample_weight has shape {mass.shape} for {counted(len(rows), 'row')}; pass one number for each")
         check_weights(mass, np.isnan(rows).any(axis=1), "sample_weight")
     (point, shift), (K, d) = point_of(w, m, v), m.shape
-    out = np.zeros((-(-len(rows) // CHUNK), 1 + K * (1 + d + d * (d + 1) // 2)))
+    out = np.zeros((-(-len(rows) // CHUNK), _width(K, d)))
     cost = CHUNK * K * (10.0 + 0.4 * d * d)
     launch(MOMENTS, (rows, mass, point, FULL, shift, out), len(out), device="cpu", workers=worker_count(workers), cost=cost)
     if not np.isfinite(out).all():
@@ -301,7 +306,7 @@ def updated(total, weights, means, covariances, covariance):
     (record,), (K, d) = models_of(covariance), m.shape
     (_, (_, units)), (point, (centre, scale)) = point_of(w, m, v), point_of(w, m, v, record.shape == SPHERICAL)
     total = np.array(total, np.float64)
-    if total.shape != (2 + K * (1 + d + d * (d + 1) // 2),):
+    if total.shape != (1 + _width(K, d),):
         raise ValueError(
             f"total has shape {total.shape}; combine the results of partial_stats of {counted(K, 'component')} in {d} columns"
         )

@@ -20,6 +20,7 @@ from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import mostly, warn_of_batch
 from numbastats._core.status import REFUSED, Status
 from numbastats.mixture.arguments import ADMISSIBLE, numbers_of_components, threads_or_pool
+from numbastats.mixture.families import is_normal
 from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.arguments import (
     Rows,
@@ -547,7 +548,7 @@ _ONE_DIMENSION = {  # options of one dimension alone, with their defaults
 def _own(family, options, name):
     """The options of fits in several dimensions; every refusal of others."""
     family, fixed = given_means(family)
-    if family not in ("normal", "gaussian"):
+    if not is_normal(family):
         raise ValueError(
             f"{name}: rows of several columns are fitted by family='normal' alone, not by {family!r}. For many data sets of one "
             f"column use fit_many; pass {name.partition('[')[0].partition(' ')[0]}.ravel() for one data set, or a column"

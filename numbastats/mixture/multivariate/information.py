@@ -6,19 +6,23 @@ import numpy as np
 
 from numbastats._core.information import carried, inverse
 from numbastats.mixture.multivariate.kernels.information import INFORMATION
+from numbastats.mixture.multivariate.kernels.newton import counts
 from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
 from numbastats.mixture.multivariate.launching import Space, launched
 
-__all__ = ["coordinates", "covariance_of", "exact", "information_of"]
+__all__ = ["coordinates", "covariance_of", "entropies", "exact", "information_of"]
 
 EXACT = 400  # free parameters up to which the information is a matrix
 
 
 def coordinates(K, d, model):
     """How many local coordinates there are, weights that add up to 1 counted as K."""
-    own = d * (d + 1) // 2 if model.shape == FULL else d if model.shape == DIAGONAL else 1
-    means = K * d if model.free_means else 0
-    return (K if model.free_weights else 0) + means + (own if model.pooled else K * own)
+    return counts.py_func(K, model, d)[2]
+
+
+def entropies(r):
+    """Entropies of the responsibilities of rows (n, K)."""
+    return -(r * np.log(np.maximum(r, 1e-300))).sum(axis=1)
 
 
 def exact(free):

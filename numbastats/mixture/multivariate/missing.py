@@ -9,6 +9,7 @@ import numpy as np
 from numbastats._core.status import Status
 from numbastats.mixture.engine import run
 from numbastats.mixture.multivariate.arguments import Refused, Rows, column_called
+from numbastats.mixture.multivariate.information import entropies
 from numbastats.mixture.multivariate.kernels.observed import (
     COUNTED,
     FILLED,
@@ -76,7 +77,7 @@ class Observed:
             point, a, b = Point(*(v[s] for v in points)), self.off[s], self.off[s + 1]
             r = np.empty((b - a, len(point.log_weights)))
             OBSERVED_SCORES.serial(self.x[a:b], point, self.shifts[s], np.empty(b - a), r)
-            out[s] = -np.sum(self.w[a:b, None] * r * np.log(np.maximum(r, 1e-300)))
+            out[s] = self.w[a:b] @ entropies(r)
 
 
 def observed_rows(rows: Rows, options) -> Rows:
