@@ -170,12 +170,6 @@ def gpu_information(rng, dtype, n, edges, entropy=False):
     return [p.rows, p.ids, model, points], [*outputs, memory]
 
 
-def gpu_sums(rng, dtype, n, edges):
-    p, _, model, points, _, memory = _gpu_case(n)
-    one, w = type(points)(*(v[0] for v in points)), p.rows.w[: p.rows.off[1]]
-    return [p.rows.x[: 4 * w.size], w, one, model.shape], [np.zeros((1, 1 + 2 + 8 + 32)), memory]
-
-
 def gpu_scores(rng, dtype, n, edges):
     _, _, model, points, _, memory = _gpu_case(n)
     one, shift = type(points)(*(v[0] for v in points)), np.stack([np.zeros(2), np.ones(2)])
@@ -191,7 +185,6 @@ GPU_MAKERS = {
     "mixture.multivariate.insertion": gpu_insertion,
     "mixture.multivariate.information": gpu_information,
     "mixture.multivariate.entropy": lambda *args: gpu_information(*args, entropy=True),
-    "mixture.multivariate.sums": gpu_sums,
     "mixture.multivariate.scores": gpu_scores,
 }
 _WORK = (1.0,) * 18  # the arrays of a block's work space are no results
@@ -205,6 +198,5 @@ GPU_BOUNDS = {
     "mixture.multivariate.insertion": dict(_SUMS, flips=(1e-2,) * 6 + _WORK),
     "mixture.multivariate.information": dict(_SUMS, flips=(0.0, 0.0, *_WORK)),
     "mixture.multivariate.entropy": dict(_SUMS, flips=(0.0, *_WORK)),
-    "mixture.multivariate.sums": dict(_SUMS, flips=(0.3, *_WORK)),  # the CPU adds to some of the upper triangles, too
     "mixture.multivariate.scores": dict(_SUMS, flips=(0.0, 0.0, 0.0, *_WORK)),
 }

@@ -23,9 +23,9 @@ from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.newton import Newton
 from numbastats.mixture.multivariate.kernels.passes import FULL, SPHERICAL, Point
-from numbastats.mixture.multivariate.kernels.pieces import ADVANCE, CURVATURE, MOMENTS
+from numbastats.mixture.multivariate.kernels.pieces import ADVANCE, CHUNK, CURVATURE, MOMENTS
+from numbastats.mixture.multivariate.kernels.scores import SCORES
 from numbastats.mixture.multivariate.kernels.steps import Facts
-from numbastats.mixture.multivariate.kernels.sums import CHUNK, SCORES
 from numbastats.mixture.multivariate.results import point_of
 
 __all__ = ["Blocks", "lazy_table", "partial_sums", "updated"]

@@ -29,7 +29,7 @@ from numbastats.mixture.multivariate.information import exact
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.observed import OBSERVED_SCORES
 from numbastats.mixture.multivariate.kernels.passes import FULL, LANES, Point
-from numbastats.mixture.multivariate.kernels.sums import SCORES
+from numbastats.mixture.multivariate.kernels.scores import SCORES
 from numbastats.mixture.multivariate.launching import Space, space_there, start_there
 
 SLAB = 1 << 15  # rows whose densities are computed at a time

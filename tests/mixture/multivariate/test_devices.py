@@ -12,7 +12,7 @@ from numbastats._core import device as gpu
 from numbastats._core.cuda_backend import cuda
 from numbastats.mixture.engine import staged_there
 from numbastats.mixture.kernels.starts import Key
-from numbastats.mixture.multivariate.kernels import climb, information, insertion, passes, records, starts, steps, sums
+from numbastats.mixture.multivariate.kernels import climb, information, insertion, passes, records, starts, steps
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.newton import counts
 from numbastats.mixture.multivariate.launching import Space, space_there, start_there
@@ -96,14 +96,6 @@ def test_starts_and_candidates(case):
     found = points(*[start] * insertion.KEPT), np.zeros(insertion.KEPT)
     args = [rows, ids, ids, np.ones(1, np.int64), model, points(start), KEY]
     alike(*there_and_here(insertion.INSERTION, args, list(found), Space(2, 4, rows=rows.w.size)), rtol=1e-9)
-
-
-def test_sums_of_chunks(case):
-    _, rows, start = case
-    one = passes.Point(*(v[0] for v in points(start)))
-    (got,), (want,) = there_and_here(sums.SUMS, [rows.x, rows.w, one, passes.FULL], [np.zeros((1, 43))], Space(2, 4))
-    lower = np.concatenate([np.ones(11, bool), np.tile(np.tri(4, dtype=bool).ravel(), 2)])
-    alike([got[0, lower]], [want[0, lower]])
 
 
 def test_a_batch_ends_alike_on_both_devices(device):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import numbastats as ns
-from numbastats.mixture.multivariate.kernels.sums import CHUNK
+from numbastats.mixture.multivariate.kernels.pieces import CHUNK
 from tests.mixture.multivariate import naive
 
 N = 3 * CHUNK + 700

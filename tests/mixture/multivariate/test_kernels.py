@@ -12,7 +12,18 @@ import numbastats as ns
 from numbastats._core.kernel import build
 from numbastats.mixture.multivariate import information as of_information
 from numbastats.mixture.multivariate.information import coordinates
-from numbastats.mixture.multivariate.kernels import climb, information, memory, passes, prepare, products, records, steps, sums
+from numbastats.mixture.multivariate.kernels import (
+    climb,
+    information,
+    memory,
+    passes,
+    pieces,
+    prepare,
+    products,
+    records,
+    scores,
+    steps,
+)
 from numbastats.mixture.multivariate.kernels.products import gradient, lanczos, new_tools, times
 from numbastats.mixture.multivariate.kernels.records import facts_of
 from tests.mixture.multivariate import naive
@@ -127,9 +138,9 @@ def test_chunks_add_up_and_scores_are_those_of_the_density():
     x = naive.blobs(8, 20_000, 4, 3)
     start = naive.of_labels(x, np.arange(20_000) % 3, 3)
     start = naive.em_step(x, *start)
-    rows, one = tiled(x), passes.Point(*(v[0] for v in points(start)))
-    out = np.zeros((-(-rows.w.size // sums.CHUNK), 1 + 3 + 12 + 48))
-    sums.SUMS.serial(rows.x, rows.w, one, passes.FULL, out, memory.NONE)
+    one, as_it_is = passes.Point(*(v[0] for v in points(start))), np.stack([np.zeros(4), np.ones(4)])
+    out = np.zeros((-(-20_000 // pieces.CHUNK), 1 + 3 + 12 + 30))
+    pieces.MOMENTS.serial(x, np.empty(0), one, passes.FULL, as_it_is, out)
     r = naive.responsibilities(x, *start)
     np.testing.assert_allclose(out.sum(axis=0)[1:4], r.sum(axis=0), rtol=1e-12)
     constant = 0.5 * 4 * np.log(2.0 * np.pi) * 20_000
@@ -137,7 +148,7 @@ def test_chunks_add_up_and_scores_are_those_of_the_density():
     shift = np.stack([np.full(4, 0.25), np.full(4, 2.0)])
     moved = points((start[0], (start[1] - 0.25) * 2.0, start[2] * 4.0))
     density, resp, labels = np.zeros(20_000), np.zeros((20_000, 3)), np.zeros(20_000, np.int64)
-    sums.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, 1, density, resp, labels, memory.NONE)
+    scores.SCORES.serial(x, passes.Point(*(v[0] for v in moved)), passes.FULL, shift, 1, density, resp, labels, memory.NONE)
     want = scipy.special.logsumexp(naive.log_densities(x, *start[1:]) + np.log(start[0]), axis=1)
     np.testing.assert_allclose(density, want, rtol=1e-10)
     np.testing.assert_allclose(resp, r, atol=1e-12)

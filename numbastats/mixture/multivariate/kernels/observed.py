@@ -34,8 +34,8 @@ from numbastats.mixture.multivariate.kernels.records import (
     ranges,
     settings_type,
 )
+from numbastats.mixture.multivariate.kernels.scores import one_point
 from numbastats.mixture.multivariate.kernels.steps import condition, copy_point, factor
-from numbastats.mixture.multivariate.kernels.sums import one_point
 
 DONORS = 256  # rows from which missing values are filled in, for the search alone
 STEP = 1e-4  # of differences of gradients, in standard deviations

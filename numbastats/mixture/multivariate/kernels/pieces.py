@@ -15,8 +15,10 @@ from numbastats.mixture.multivariate.kernels.memory import features_of, lanes_of
 from numbastats.mixture.multivariate.kernels.newton import Newton, counts, information_sums, places
 from numbastats.mixture.multivariate.kernels.passes import FAST, LANES, em_sums
 from numbastats.mixture.multivariate.kernels.records import DONE, EM, STATE_TYPE, model_type, ranges, settings_type
+from numbastats.mixture.multivariate.kernels.scores import one_point
 from numbastats.mixture.multivariate.kernels.steps import Facts, condition, factor
-from numbastats.mixture.multivariate.kernels.sums import CHUNK, one_point
+
+CHUNK = 32 * LANES  # rows of a chunk; chunks do not depend on the number of threads
 
 _function = array_function(fastmath=("contract",), host=False)
 

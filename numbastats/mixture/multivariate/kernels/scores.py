@@ -1,4 +1,4 @@
-"""``sums``: the moments of a large data set by chunks; ``scores``: log densities, responsibilities and labels of rows."""
+"""Log densities, responsibilities and labels of rows."""
 
 from __future__ import annotations
 
@@ -9,59 +9,14 @@ import numba
 from numbastats._core.cuda_backend import cuda
 from numbastats._core.kernel import Kernel, array_function
 from numbastats.mixture.multivariate.kernels.blocks import each, in_blocks, meet
-from numbastats.mixture.multivariate.kernels.memory import lanes_of, memory_type, new_memory, sums_of
-from numbastats.mixture.multivariate.kernels.passes import FAST, LANES, Point, em_sums, log_terms, responsible
+from numbastats.mixture.multivariate.kernels.memory import lanes_of, memory_type, new_memory
+from numbastats.mixture.multivariate.kernels.passes import FAST, LANES, Point, log_terms, responsible
 from numbastats.mixture.multivariate.kernels.records import ranges
 from numbastats.scalar.elementary import exp, log
 
-CHUNK = 32 * LANES  # rows of a chunk; chunks do not depend on the number of threads
-
-
 _function = array_function(fastmath=FAST, host=False)
 _item = array_function(fastmath=FAST, host=False, allocates=True)
-_sums = _scores = None  # bound to the loops on a GPU
-
-
-@_item
-def sums_one(chunk, x, w, point, shape, out, memory, team):
-    """The sums of one chunk."""
-    K, d = point.means.shape
-    rows, row = w[chunk * CHUNK : (chunk + 1) * CHUNK], out[chunk]
-    part = x[chunk * CHUNK * d : chunk * CHUNK * d + rows.size * d]
-    sums = sums_of(memory, team)
-    loglik = em_sums(part, rows, 0, rows.size, point, shape, lanes_of(memory, team), sums)
-    for _ in each(1):
-        row[0] = loglik
-    for k in each(K):
-        row[1 + k] = sums.total[k]
-    for q in each(K * d):
-        k, i = q // d, q % d
-        row[1 + K + q] = sums.first[k, i]
-        for j in range(d):
-            row[1 + K + K * d + q * d + j] = sums.second[k, i, j]
-    meet()
-
-
-def sums_cpu(x, w, point, shape, out, memory):
-    """out[chunk]: the log-likelihood without powers of 2 pi, then the moments."""
-    memory = new_memory(1, point.means.shape[0], point.means.shape[1], 0, 0, 0)
-    for chunk in range(out.shape[0]):
-        sums_one(chunk, x, w, point, shape, out, memory, 0)
-
-
-def sums_cuda(x, w, point, shape, out, memory):
-    teams, team = min(cuda.gridDim.x, memory.work.shape[0]), cuda.blockIdx.x
-    for chunk in range(team if team < teams else out.shape[0], out.shape[0], teams):
-        _sums(chunk, x, w, point, shape, out, memory, team)
-
-
-def _split_sums(args, parts):
-    x, w, point, shape, out, memory = args
-    d = point.means.shape[1]
-    return [
-        (x[a * CHUNK * d : b * CHUNK * d], w[a * CHUNK : b * CHUNK], point, shape, out[a:b], memory)
-        for a, b in ranges(len(out), parts)
-    ]
+_scores = None  # bound to the loop on a GPU
 
 
 @_function
@@ -130,16 +85,6 @@ def _split_scores(args, parts):
 
 _f, _i = numba.types.float64, numba.types.int64
 one_point = numba.types.NamedTuple([_f[::1], _f[:, ::1], _f[:, :, ::1], _f[:, :, ::1], _f[::1]], Point)
-SUMS = Kernel(
-    "mixture.multivariate.sums",
-    sums_cpu,
-    sums_cuda,
-    lambda T: [(_f[::1], _f[::1], one_point, _i, _f[:, ::1], memory_type)],
-    dtypes=("float64",),
-    fastmath=FAST,
-    split=_split_sums,
-    cuda_only={"_sums": in_blocks(sums_one)},
-)
 SCORES = Kernel(
     "mixture.multivariate.scores",
     scores_cpu,
