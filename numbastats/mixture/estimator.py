@@ -26,7 +26,7 @@ from numbastats.mixture.results import MixtureDistribution, MixtureFit
 
 
 class Mixture(MixtureDistribution, Estimator):
-    """Mixture model of one column, or of several by normal components.
+    """Mixture model of one column, or of several by normal or Student t components.
 
     Parameters
     ----------
@@ -40,6 +40,9 @@ class Mixture(MixtureDistribution, Estimator):
     covariance : str or sequence of str, optional
         Of several columns: "full" (the default), "tied", "diag", "spherical", several of them, or "all"; also "tied-diag" and
         "tied-spherical".
+    noise : bool or float
+        Of several columns, whether there is uniform noise beside the components, or its volume, as in `fit_many`. The last column
+        of probabilities is its own, and its label is -1.
 
     Attributes
     ----------
@@ -91,12 +94,13 @@ class Mixture(MixtureDistribution, Estimator):
         equal: str | Sequence[str] | None = None,
         fixed_weights: ArrayLike | None = None,
         covariance: str | Sequence[str] | None = None,
+        noise: bool | float = False,
     ):
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
         self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
         self.nan_policy = nan_policy
         self.rng, self.device, self.workers = rng, device, workers
-        self.equal, self.fixed_weights, self.covariance = equal, fixed_weights, covariance
+        self.equal, self.fixed_weights, self.covariance, self.noise = equal, fixed_weights, covariance, noise
 
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture.

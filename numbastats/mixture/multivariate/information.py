@@ -10,7 +10,7 @@ from numbastats.mixture.multivariate.kernels.newton import counts
 from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
 from numbastats.mixture.multivariate.launching import Space, launched
 
-__all__ = ["coordinates", "covariance_of", "entropies", "exact", "information_of"]
+__all__ = ["coordinates", "covariance_of", "entropies", "exact", "information_of", "slopes_of"]
 
 EXACT = 400  # free parameters up to which the information is a matrix
 
@@ -33,7 +33,8 @@ def exact(free):
 def information_of(p, wanted, points, model, options):
     """Information (M, P, P) of fits to data sets `wanted`, in units of the complete data's (M, P)."""
     M, K = wanted.size, points.means.shape[1]
-    size = coordinates(K, p.rows.columns, model)
+    parameters = getattr(p.source, "parameters", None)
+    size = coordinates(K, p.rows.columns, model) if parameters is None else parameters(K, p, model)
     matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
     if p.source is None:
         launched(p, INFORMATION, [wanted, model, points, matrix, scale], M, options, Space.of(p, K, model), (3, 4), cost=1e6)
@@ -44,10 +45,16 @@ def information_of(p, wanted, points, model, options):
 
 def covariance_of(information, scale, weights, covariances, model):
     """Covariance of (weights, means, lower triangles of covariances) of one fit; NaN where the information is not definite."""
+    return carried(inverse(information), slopes_of(weights, covariances, model) / scale)
+
+
+def slopes_of(weights, covariances, model):
+    """Derivatives of (weights, means, lower triangles of covariances) by the local coordinates."""
     K, d = len(weights), covariances.shape[1]
+    count = coordinates(K, d, model)
     low = np.tril_indices(d)
     size = low[0].size
-    slopes = np.zeros((K + K * d + K * size, scale.size))
+    slopes = np.zeros((K + K * d + K * size, count))
     at = K if model.free_weights else 0
     if model.free_weights:
         slopes[:K, :K] = np.diag(weights) - np.outer(weights, weights)
@@ -55,7 +62,7 @@ def covariance_of(information, scale, weights, covariances, model):
         root = np.linalg.cholesky(covariances[k])
         slopes[K + k * d + np.arange(d)[:, None], at + k * d + np.arange(d)] = root
     at += K * d if model.free_means else 0
-    own = (scale.size - at) if model.pooled else (scale.size - at) // K
+    own = (count - at) if model.pooled else (count - at) // K
     for k in range(K):
         root = np.linalg.cholesky(covariances[k])
         rows = K + K * d + k * size + np.arange(size)
@@ -70,4 +77,4 @@ def covariance_of(information, scale, weights, covariances, model):
             moves = [root @ root.T]
         for a, move in enumerate(moves):
             slopes[rows, first + a] = move[low]
-    return carried(inverse(information), slopes / scale)
+    return slopes

@@ -287,7 +287,7 @@ def test_refusals():
     x = naive.blobs(1, 50, 2, 2)
     for options, words in (
         (dict(covariance="round"), "covariance='round' is not known"),
-        (dict(family="gamma"), "family='normal' alone"),
+        (dict(family="gamma"), "family='normal' or 'student_t', not by 'gamma'"),
         (dict(method="em"), "one dimension"),
         (dict(weights=np.ones(3)), r"shape \(3,\) for 50 rows"),
         (dict(weights=-np.ones(50)), "finite and >= 0"),
