@@ -408,7 +408,7 @@ def test_public_names_exist_and_are_documented():
     modules = [
         numbastats,
         numbastats.kde.bandwidth,
-        *(getattr(numbastats, name) for name in ("config", "interop", "random", "scalar", "testing", *sorted(TOPICS))),
+        *(getattr(numbastats, name) for name in ("config", "interop", "plot", "random", "scalar", "testing", *sorted(TOPICS))),
     ]
     for module in modules:
         for name in module.__all__:
