@@ -1273,6 +1273,10 @@ def probability(
     places = np.asarray(one.ppf(_TICKS))
     if x[0] > 0.0 and expected[0] > 0.0 and float(one.support()[0]) >= 0.0:
         ax.set(xscale="log", yscale="log")
+        if x[-1] > 10.0 * x[0]:  # with all minor ticks there would be more labels than there is place for
+            from matplotlib.ticker import LogLocator
+
+            ax.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
         for formatted in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
             formatted("{x:g}")
     low, high = ax.get_ylim()
