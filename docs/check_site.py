@@ -13,8 +13,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-TOP = ["Get started", "User guide", "Gallery", "API", "Benchmarks"]
-WITHOUT_SIDEBAR = {"index.html", "search.html", "genindex.html", "py-modindex.html"}
+TOP = ["Get started", "User guide", "Gallery", "API", "Benchmarks", "Changelog", "Citation", "Licence"]
+WITHOUT_SIDEBAR = {f"{name}.html" for name in "index search genindex py-modindex changelog citation licence".split()}
 TIMES = "sg_execution_times.html"  # of the gallery, in no section
 BROWSERS = "chromium", "chromium-browser", "google-chrome"
 SHOWN = "index", "start", "value_at_risk", "subpackages/kde", "api/numbastats.distributions", "measured"
