@@ -69,21 +69,19 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True  # what is copied has neither prompts nor output
 
-PAPERS = {
-    f"plot_{name}.py"
-    for name in "bayes_probit kde_speed mixture_tables quantile_kernels quantile_recycle stable_density stable_fit".split()
-}
+GALLERY = "families kde_groups conditional_density kde_grid kde_bandwidth mixture_bmi mixture_clusters".split()
 
 
-class PapersLast:
+class ByTask:
     """Order of the gallery."""
 
     def __init__(self, src_dir):
         pass
 
     def __call__(self, filename):
-        """The key of a script: tasks by name, the papers last."""
-        return (filename in PAPERS, filename)
+        """The key of an example: those of the list in its order, then the others by name."""
+        name = filename.removeprefix("plot_").removesuffix(".py")
+        return (GALLERY.index(name) if name in GALLERY else len(GALLERY), filename)
 
 
 sphinx_gallery_conf = {
@@ -94,7 +92,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
-    "within_subsection_order": PapersLast,
+    "within_subsection_order": ByTask,
 }
 
 
@@ -136,9 +134,9 @@ def write_api():
     lines = [*heading("API", "="), "Every public name by what it is for, with its page. Modules are on the left.", ""]
     lines += [".. currentmodule:: numbastats", ""]
     for title, (about, names) in reference.grouped().items():
-        lines += [*heading(title, "-"), about, "", *summaries(names)]
+        lines += [*heading(title, "-"), about, "", *summaries(names, ":nosignatures:")]
     lines += [*heading("Formulas for your own compiled code", "-"), "Functions of numbers: :doc:`/own_kernels`.", ""]
-    lines += [*summaries(["scalar", *scalars])]
+    lines += [*summaries(["scalar", *scalars], ":nosignatures:")]
     modules = ["", *(name for name in reference.PACKAGES if "." not in name), "scalar"]
     lines += [".. toctree::", "   :hidden:", "", *(f"   numbastats.{name}".rstrip(".") for name in modules)]
     written(HERE / "api" / "index.rst", lines)
@@ -154,16 +152,19 @@ def title_examples(app, docname, source):
         source[0] = f"{head}.py:\n\n{first}\n{'=' * len(first)}\n{rest}.. GENERATED FROM{code}"
 
 
-def close_blocks(app, docname, source):
-    """Drop the empty line that a doctest needs before the end of a block of Markdown; the version where pages ask for it."""
+def complete_pages(app, docname, source):
+    """Drop the empty line that a doctest needs before the end of a block of Markdown; write the version, and words to be found."""
     if os.fspath(app.env.doc2path(docname)).endswith(".md"):
-        source[0] = source[0].replace("\n\n```\n", "\n```\n").replace("{{ release }}", release)
+        title, text = source[0].replace("\n\n```\n", "\n```\n").replace("{{ release }}", release).split("\n", 1)
+        words = "".join(f"\n```{{index}} ! {word}\n```\n" for word in reference.WORDS.get(docname, ()))
+        source[0] = f"{title}\n{words}{text}"
 
 
-def escape_bars(app, what, name, obj, options, lines):
-    """Bars in docstrings are absolute values, not substitutions."""
+def complete_docstrings(app, what, name, obj, options, lines):
+    """Bars in docstrings are absolute values, not substitutions; `distributions.fit` is a name of the package."""
     for i, line in enumerate(lines):
         if not line.startswith(">>>"):
+            line = re.sub(rf"(?<!`)`((?:{'|'.join(reference.PACKAGES)})\.\w+)`(?!`)", r"`numbastats.\1`", line)
             parts = re.split(r"(``.*?``)", line)  # literals are left alone
             lines[i] = "".join(part if part.startswith("``") else part.replace("|", r"\|") for part in parts)
 
@@ -172,16 +173,17 @@ def illustrate(app, what, name, obj, options, lines):
     """Plots have their picture below the first sentence of their page."""
     picture = f"plot_{name.removeprefix('numbastats.plot.')}.svg"
     if name.startswith("numbastats.plot.") and (HERE / "images" / picture).exists():
-        end = lines.index("") if "" in lines else len(lines)
+        first = next(i for i, line in enumerate(lines) if line)
+        end = lines.index("", first) if "" in lines[first:] else len(lines)
         lines[end:end] = ["", f".. image:: /images/{picture}", f"   :alt: what {name} draws", ""]
 
 
 def setup(app):
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", illustrate, priority=600)  # after numpydoc's
-    app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before numpydoc's, of 500
+    app.connect("autodoc-process-docstring", complete_docstrings, priority=400)  # before numpydoc's, of 500
     app.connect("source-read", title_examples)
-    app.connect("source-read", close_blocks)
+    app.connect("source-read", complete_pages)
 
 
 write_api()

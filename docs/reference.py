@@ -1,6 +1,6 @@
-"""Public names by what people do with them: the index of the API, and the sections of the pages of modules.
+"""What the site knows of pages: public names by what people do with them, and the words that people search for.
 
-A name is listed here, or it goes by a rule: distributions together, classes without `fit` among the results, all others where
+Names make the index of the API, and the sections of the pages of modules. A name is listed here, or it goes by a rule: distributions together, classes without `fit` among the results, all others where
 ``module.*`` stands. So a new name is on the site before anyone has thought of its place.
 """
 
@@ -70,6 +70,50 @@ GROUPS = {
         ":doc:`/first_calls`.",
         "warmup has_gpu config.* testing.* *",
     ),
+}
+WORDS = {  # each is found on its page first, by an entry of the index there
+    "install": ["install", "pip", "conda", "windows", "macos"],
+    "fit_and_compare": ["confidence interval", "standard error", "maximum likelihood", "profile likelihood", "bootstrap", "delta method", "aic",
+                        "bic", "model selection", "fit a distribution", "best distribution", "moments"],
+    "goodness": ["goodness of fit", "p-value", "kolmogorov-smirnov", "kolmogorov smirnov", "anderson-darling", "anderson darling",
+                 "cramer von mises", "normality test"],
+    "lifetimes": ["weibull", "kaplan meier", "kaplan-meier", "survival", "survival analysis", "censored", "censoring", "interval censored",
+                  "left truncation", "reliability", "turnbull", "limit of detection", "lifetime", "lifetimes"],
+    "return_levels": ["return period", "return level", "extreme values", "extremes", "gev", "gpd", "block maxima", "peaks over threshold",
+                      "threshold", "generalised pareto", "generalized pareto"],
+    "value_at_risk": ["value at risk", "var", "expected shortfall", "cvar", "es", "heavy tails"],
+    "counts": ["counts", "poisson", "negative binomial", "zero inflation", "zero-inflated", "overdispersion"],
+    "standardised_indices": ["spi", "spei", "standardised precipitation index", "drought"],
+    "groups": ["classifier", "contours", "groups", "highest density region"],
+    "clusters": ["gaussian mixture", "clusters", "clustering", "number of clusters", "k-means", "mixture model"],
+    "sparse_regression": ["sparse regression", "horseshoe", "lasso", "variable selection", "more columns than rows", "shrinkage"],
+    "outcomes": ["regression", "logistic regression", "poisson regression", "robust regression", "glm"],
+    "copulas": ["copula", "copulas", "quasi-random", "sobol", "dependence"],
+    "your_own_distribution": ["custom distribution", "user-defined distribution", "own distribution", "define"],
+    "many_fits": ["many series", "batch", "groupby", "many fits"],
+    "scale": ["dask", "joblib", "multiprocessing", "cluster of machines", "larger than memory"],
+    "own_kernels": ["njit", "cuda.jit", "own kernels"],
+    "data": ["missing values", "nan", "missing data", "masked array", "pandas", "polars", "dtype", "nan_policy"],
+    "plotting": ["plot", "plots", "plotting", "figure", "histogram", "qq plot", "q-q plot", "matplotlib", "colours"],
+    "families": ["families", "list of distributions", "distributions"],
+    "devices": ["gpu", "cuda", "cupy", "torch"],
+    "options": ["workers", "threads", "out", "dtype option"],
+    "choosing": ["bandwidth", "which distribution", "which sampler"],
+    "first_calls": ["slow first call", "compile", "compilation", "warmup", "warm-up", "cache"],
+    "accuracy": ["accuracy", "precision", "error bounds"],
+    "benchmarks": ["benchmark", "benchmarks", "speed", "performance"],
+    "faq": ["seed", "random_state", "reproducible"],
+    "citation": ["cite", "citation", "bibtex"],
+    "licence": ["license", "licence"],
+    "coming_from/scipy": ["scipy", "scipy.stats"],
+    "coming_from/scikit_learn": ["scikit-learn", "sklearn"],
+    "coming_from/numpyro": ["numpyro", "pymc", "stan"],
+    "subpackages/kde": ["kernel density", "kde", "kernel density estimation", "conditional density"],
+    "subpackages/mixture": ["em algorithm", "gamma mixture"],
+    "subpackages/bayes": ["bayesian regression", "mcmc", "probit"],
+    "subpackages/stable": ["stable distribution", "alpha-stable", "levy"],
+    "subpackages/random": ["random numbers", "simulation", "simulate", "rng"],
+    "subpackages/quantile": ["quantile", "quantiles", "inverse cdf"],
 }
 DISTRIBUTIONS, RESULTS = "Distributions", "What fits return"
 

@@ -1,8 +1,7 @@
-"""The pictures of the documentation's pages are those that the code of the pages draws; titles of the gallery."""
+"""The pictures of the documentation's pages are those that the code of the pages draws."""
 
 import importlib.util
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -46,27 +45,6 @@ def test_draws(tmp_path, monkeypatch):
     MAKE.main()
     made = (tmp_path / "lifetimes.svg").read_text(encoding="utf-8")
     assert made.count("<path") > 10 and MAKE.digest(DRAWN["lifetimes.svg"][1]) in made
-
-
-@pytest.mark.parametrize("script", [*(DOCS.parent / "examples").glob("plot_*.py")])
-def test_titles_of_the_gallery_are_short(script):
-    title = script.read_text(encoding="utf-8").partition("\n")[0].strip('"')
-    assert title.endswith(".") and len(title.split()) <= 6
-    source = script.read_text(encoding="utf-8")
-    assert f'# sphinx_gallery_thumbnail_path = "images/gallery/{script.stem}.png"\n' in source
-    assert (DOCS / "images" / "gallery" / f"{script.stem}.png").exists()
-    assert source.count("\n# %%\n") >= 2 and "argparse" not in source and "os.environ" not in source
-
-
-def test_sizes_of_the_gallery_are_set_by_name():
-    """A name that an example does not set is an error; others keep their values."""
-    run = runpy.run_path(str(DOCS / "run_gallery.py"))
-    changed = run["with_sizes"]("A, B = 1, (2, 3)\nC = [4]\nprint(A, C)\n", {"B": (5,), "C": 6})
-    assert changed == "A, B = (1, (5,))\nC = 6\nprint(A, C)"
-    with pytest.raises(ValueError, match="does not set D"):
-        run["with_sizes"]("A = 1", {"D": 2})
-    for name, values in run["SMOKE"].items():
-        run["with_sizes"]((DOCS.parent / "examples" / f"{name}.py").read_text(encoding="utf-8"), values)
 
 
 @pytest.mark.parametrize("page", listed("Sub-packages"))
