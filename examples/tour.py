@@ -23,7 +23,7 @@ from tour_kernels import COMPILING, KERNELS, LONGEST
 import numbastats as ns
 
 # sphinx_gallery_thumbnail_path = "images/tour.png"
-FONT = 12  # of all plots
+FONT = 11  # of all plots
 PARTS = ("normality", "risk", "stable", "kde", "mixture", "bayes")
 PLACES = ("stable", "risk", "normality", "mixture", "kde", "bayes")  # in the figure, by rows
 WIDTHS = 50, 60

@@ -60,8 +60,8 @@ def run(rows, figure):
     axes[0].plot(grid, best.pdf(grid), "k-")
     axes[0].set(xlabel="petal length, cm", ylabel="density", title=f"150 irises: {best.n_components} groups by BIC")
     small = batch.weights.min(axis=1) < FEW
-    for chosen, label in ((good & ~small, f"both groups above {FEW:.0%}"), (good & small, f"one group below {FEW:.0%}")):
+    for chosen, label in ((good & ~small, f"both groups > {FEW:.0%}"), (good & small, f"one group < {FEW:.0%}")):
         axes[1].plot(batch.means[chosen, 0], batch.means[chosen, 1], ".", ms=3, label=label)
     axes[1].set(xlabel="mean of one group, kg/m²", ylabel="mean of the other")
-    axes[1].set(title=f"body-mass index: {len(samples):,} resamples")
+    axes[1].set(title=f"body-mass index, {len(samples):,} times")
     axes[1].legend(frameon=False, loc="upper left", markerscale=3)

@@ -74,7 +74,7 @@ def run(rows, figure):
         )
         axis.fill_between(scores, mean + sd * envelope[0], mean + sd * envelope[1], color="0.85", label="95 % of normal samples")
         axis.plot(scores, mean + sd * scores, "k-", lw=0.8)
-        axis.plot(scores, ordered, ".", ms=3, label=f"data: correlation {statistic:.4f}")
+        axis.plot(scores, ordered, ".", ms=3, label=f"correlation {statistic:.4f}")
         axis.set(xlabel="normal quantile", ylabel=labels[name])
         axis.legend(loc="upper left", frameon=False)
     figure.suptitle(f"{n} patients: is a normal distribution tenable? Pressures are rounded")
