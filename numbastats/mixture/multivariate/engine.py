@@ -14,9 +14,10 @@ from numbastats._core.status import Status
 from numbastats.mixture.engine import run, staged_there
 from numbastats.mixture.kernels.starts import Key
 from numbastats.mixture.multivariate.covariances import Covariance
-from numbastats.mixture.multivariate.information import coordinates, exact
+from numbastats.mixture.multivariate.information import certain, coordinates, exact
 from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.climb import EM_CLIMB, NEWTON_CLIMB, PRODUCTS_CLIMB
+from numbastats.mixture.multivariate.kernels.forms import FORM_CLIMB
 from numbastats.mixture.multivariate.kernels.insertion import INSERTION, KEPT
 from numbastats.mixture.multivariate.kernels.passes import FULL, SPHERICAL, Point
 from numbastats.mixture.multivariate.kernels.prepare import INFORMATION, ORDER, PREPARE
@@ -237,11 +238,13 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     for name, value in (("loglik", -math.inf), ("decrement", math.inf), ("condition", math.nan), ("min_eig", math.nan)):
         state[name] = value
     state["excess"] = math.nan
-    state["enough"], state["phase"], state["left"], state["newton"] = enough, c.EM, left, newton
+    state["enough"], state["phase"], state["left"] = enough, c.EM, left
     state["status"] = Status.NO_CONVERGENCE
     state["phase"][~np.isfinite(points.log_weights).all(axis=1)] = c.DONE
     K, d = points.means.shape[1], p.rows.columns
-    newton = newton and (1 if p.source is not None or exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
+    matrices = p.source is not None or model.form > 0 or exact(coordinates(K, d, model) - model.free_weights)
+    wanted, newton = newton, newton and (1 if matrices else c.BY_PRODUCTS) * certain(K, d, model)
+    state["newton"] = newton
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
     settings = c.Settings(newton, options.tol, 1e-14)
@@ -250,6 +253,12 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     args, work = [owner, model, settings, points, state], dict(cost=cost, most=20.0 * cost)
     if p.source is not None:
         p.source.climb(p, *args, options)
+        return state
+    if model.form:
+        while (state["phase"] != c.DONE).any():
+            run(FORM_CLIMB, [p.rows, *args], owner.size, on_the_host(options), (), **work)
+        if wanted and not newton:  # more parameters than a certificate is made of
+            state["status"][state["status"] == Status.OK] = Status.NO_CONVERGENCE
         return state
     while (state["phase"] == c.EM).any():  # on the host large data sets in pieces, between which Ctrl-C is answered
         launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)

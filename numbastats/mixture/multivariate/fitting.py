@@ -121,7 +121,7 @@ def _all_fits(p, sample, candidates, models, options, asked):
     for K in candidates:
         for model in models:
             given = [more[model.name]] if model.name in more and found.get((K - 1, model.name)) is not None else []
-            given += [found[K, name].points for name in model.contains if (K, name) in found]
+            given += [found[K, name].points for name in model.widest_within([m.name for m in models if (K, m.name) in found])]
             given += [] if asked.start is None else [_started(p, asked.start)]
             if sample is None:
                 r = _fitted(p, K, model, options, given, drawn=asked.drawn)
@@ -357,11 +357,11 @@ def _chosen(p, found, every, pick, table, models, options, width, errors, usable
 def _errors(into, p, sure, r, model, options, order):
     """Covariances of the estimates in the units of the data, components in order."""
     K, d = r.points.means.shape[1], p.rows.columns
-    information, scale = information_of(p, sure, engine.taken(r.points, sure), model, options)
+    made = information_of(p, sure, engine.taken(r.points, sure), model, options)
     size = d * (d + 1) // 2
-    for s, B, c, places in zip(sure.tolist(), information, scale, order, strict=True):
+    for s, B, c, moves, places in zip(sure.tolist(), *made, order, strict=True):
         covs = r.points.covariances[s][:, :d, :d]
-        full = covariance_of(B, c, np.exp(r.points.log_weights[s]), covs, model)
+        full = covariance_of(B, c, np.exp(r.points.log_weights[s]), covs, model, moves)
         unit = 1.0 / p.info["scale"][s]
         units = np.concatenate([np.ones(K), np.full(K * d, unit), np.full(K * size, unit * unit)])
         at = np.concatenate(
