@@ -8,9 +8,10 @@ from numbastats._core.information import carried, inverse
 from numbastats.mixture.multivariate.kernels.information import INFORMATION
 from numbastats.mixture.multivariate.kernels.newton import counts
 from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
+from numbastats.mixture.multivariate.kernels.spread import SPREAD
 from numbastats.mixture.multivariate.launching import Space, launched
 
-__all__ = ["coordinates", "covariance_of", "entropies", "exact", "information_of"]
+__all__ = ["coordinates", "covariance_of", "entropies", "exact", "information_of", "spread_of"]
 
 EXACT = 400  # free parameters up to which the information is a matrix
 
@@ -42,8 +43,20 @@ def information_of(p, wanted, points, model, options):
     return np.tril(matrix) + np.swapaxes(np.tril(matrix, -1), 1, 2), scale
 
 
-def covariance_of(information, scale, weights, covariances, model):
-    """Covariance of (weights, means, lower triangles of covariances) of one fit; NaN where the information is not definite."""
+def spread_of(p, wanted, points, model, options):
+    """Sums (M, P, P) of squares of the scores of rows, of fits to data sets `wanted`."""
+    M, K = wanted.size, points.means.shape[1]
+    size = coordinates(K, p.rows.columns, model)
+    matrix = np.zeros((M, size, size))
+    launched(p, SPREAD, [wanted, model, points, matrix], M, options, Space.of(p, K, model), (3,), cost=1e6)
+    return matrix + np.swapaxes(np.tril(matrix, -1), 1, 2)
+
+
+def covariance_of(information, scale, weights, covariances, model, spread=None):
+    """Covariance of (weights, means, lower triangles of covariances) of one fit; NaN where the information is not definite.
+
+    With the `spread` of the scores the sandwich, which holds whatever the rows are distributed like.
+    """
     K, d = len(weights), covariances.shape[1]
     low = np.tril_indices(d)
     size = low[0].size
@@ -70,4 +83,7 @@ def covariance_of(information, scale, weights, covariances, model):
             moves = [root @ root.T]
         for a, move in enumerate(moves):
             slopes[rows, first + a] = move[low]
-    return carried(inverse(information), slopes / scale)
+    found = inverse(information)
+    if spread is not None:
+        found = carried(spread / scale / scale[:, None], found)
+    return carried(found, slopes / scale)
