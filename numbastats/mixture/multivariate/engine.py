@@ -50,6 +50,7 @@ FAILING = 2  # rounds of exchanges that fail, times the effort, before small dat
 SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
 AGREEING = 1, 2  # searches that have to agree with the best
 FEW_ROWS = 300  # observations up to which two components are searched for again
+OVERLAP = 0.3  # least eigenvalue below which so are two that overlap of more, whose covariances have few parameters
 PROMISING = 16  # exchanges of each round, out of all components and candidates
 PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
 MAX_CONDITION = 1e4  # of components of 10 d rows
@@ -566,7 +567,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
         return r
     most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
     times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
-    times[(size > FEW_ROWS) & (K == 2)] = 1
+    times[(size > FEW_ROWS) & (K == 2) & ~((r.min_eig < OVERLAP) & (model.shape != FULL))] = 1
     again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)

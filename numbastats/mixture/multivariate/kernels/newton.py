@@ -247,6 +247,41 @@ def information_sums(x, w, point, model, facts, lanes, features, newton, sums, w
     return total(loglik, lanes.share)
 
 
+@_passing
+def score_squares(x, w, point, model, facts, lanes, features):
+    """Sums of w v v' over all rows go into `features.cross`, v the derivatives of a row's log density.
+
+    v has not the expectation of a logarithm of a weight in it: the sum of v is 0 at a maximum.
+    """
+    f, filled, V, F = features, point.means.shape[1], features.of_row, features.of_component
+    meet()
+    for a in each(f.cross_first.size):
+        f.cross_first[a] = 0.0
+    cleared(f.cross)
+    meet()
+    for lo in range(0, w.size, LANES):
+        c = min(LANES, w.size - lo)
+        part, weights = x[lo * filled : (lo + c) * filled], w[lo : lo + c]
+        log_terms(c, part, point, model.shape, lanes)
+        responsible(c, weights, lanes)
+        for a in range(V.shape[0]):
+            v = V[a]
+            for j in each(c):
+                v[j] = 0.0
+        for k in range(point.means.shape[0]):
+            place = f.place[k]
+            centred(c, part, point.means[k], lanes.y)
+            standardised(c, lanes.y, point.factors[k], model.shape, facts.columns, f.z)
+            _featured(c, f.z, model.shape, facts.columns, F)
+            _into_rows(c, lanes.logs[k], F, place, V)
+            if model.free_weights > 0:
+                v, share = V[place[0]], math.exp(point.log_weights[k])
+                for j in each(c):
+                    v[j] -= share
+        moments(c, weights, V, FULL, lanes.four, f.cross_first, f.cross)
+    meet()
+
+
 @_function
 def _pair_of(f):
     """Row and column of an element of a lower triangle, counted row by row."""
