@@ -14,11 +14,13 @@ from numbastats.mixture.distributed import combine, em_update, partial_stats
 from numbastats.mixture.estimator import Mixture
 from numbastats.mixture.fitting import fit, fit_many, likelihood_ratio
 from numbastats.mixture.functions import cdf, isf, logpdf, pdf, ppf, responsibilities, rvs, sf
+from numbastats.mixture.multivariate.resampling import Bootstrap, bootstrap
 from numbastats.mixture.multivariate.results import MultivariateBatch, MultivariateFit, NormalMixture
 from numbastats.mixture.paper import bulkem
 from numbastats.mixture.results import ComponentsBatch, ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
 
 __all__ = [
+    "Bootstrap",
     "ComponentsBatch",
     "ComponentsFit",
     "LikelihoodRatio",
@@ -28,6 +30,7 @@ __all__ = [
     "MultivariateBatch",
     "MultivariateFit",
     "NormalMixture",
+    "bootstrap",
     "bulkem",
     "cdf",
     "combine",

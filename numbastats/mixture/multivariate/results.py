@@ -358,7 +358,7 @@ class NormalMixture(Result):
 
     def summary(self) -> Table:
         """The components as a table: "weight", then means and standard deviations by the names of the columns."""
-        return Table(_moments_by_name(self, slice(None)))
+        return Table(moments_by_name(self, slice(None)))
 
 
 def _observed(wanted, logs, rows, point, shift, into):
@@ -375,7 +375,7 @@ def _scores_of(mixture, workers, wanted, logs, x):
     return mixture._scores(x, workers, wanted, logs)
 
 
-def _moments_by_name(one, rows):
+def moments_by_name(one, rows):
     """Weights, means and standard deviations of components, by the names of the columns; of a batch those of some rows."""
     weights, means, variances = one.weights[rows], one.means[rows], np.diagonal(one.covariances[rows], axis1=-2, axis2=-1)
     each = {"weight": weights} | {f"mean_{name}": means[..., i] for i, name in enumerate(one.columns)}
@@ -383,7 +383,7 @@ def _moments_by_name(one, rows):
 
 
 def _errors_by_name(one, columns, rows):
-    """Standard errors of what `_moments_by_name` has, and estimates with their errors for intervals."""
+    """Standard errors of what `moments_by_name` has, and estimates with their errors for intervals."""
     if not one.se:
         return {}, {}
     errors = {"weight": one.se["weights"][rows]}
@@ -416,6 +416,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         Passes of the best climb.
     n_used, n_missing, n_dropped : int
         Rows that the fit rests on; rows with a missing value; rows left out, being missing or of weight 0.
+    n_obs : float
+        Sum of the weights, the number of observations of the criteria: `n_used` without weights.
     hits, n_climbed, n_starts, n_singular : int
         Climbs from starts that ended within 1e-3 of the best; climbs; starts, drawn and by insertion; those that collapsed. Hits
         prove nothing: all starts may miss the best maximum, in small data sets above all. Another `rng` or more starts, `n_init`,
@@ -424,7 +426,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         The next certified log-likelihood, NaN if none was seen.
     gap : float
         The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
-        NaN with fixed weights or means.
+        NaN with fixed weights or means, and of fits that begin at a given start alone.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
         at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations. Of more than 400
@@ -438,6 +440,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         Of (weights, means, lower triangles of covariances); (0, 0) unless asked for.
     selection : Table
         A row for each number of components and model that was tried.
+    settings : dict
+        Options that a fit to other data has to have for it to be alike: of the end of climbs, of what is admissible, constraints.
     """
 
     covariance: str
@@ -453,6 +457,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     n_used: int
     n_missing: int
     n_dropped: int
+    n_obs: float
     hits: int
     n_climbed: int
     n_starts: int
@@ -465,6 +470,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     se: dict
     covariance_of_estimates: NDArray
     selection: Table = dataclasses.field(default_factory=Table, repr=False)
+    settings: dict = dataclasses.field(default_factory=dict, repr=False)
 
     @property
     def n_values(self) -> int:
@@ -505,7 +511,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         ValueError
             For a level out of range, or of a fit without standard errors.
         """
-        columns = _moments_by_name(self, slice(None))
+        columns = moments_by_name(self, slice(None))
         errors, known = ({}, {}) if level is None else _errors_by_name(self, columns, slice(None))
         return with_intervals(columns | errors, known, level)
 
@@ -545,7 +551,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
 
 
 _ARRAYS = (
-    "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped hits n_climbed n_starts n_singular".split()
+    "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped n_obs hits n_climbed n_starts n_singular".split()
 )
 _ARRAYS += "runner_up gap decrement min_eig condition n_components".split()
 
@@ -577,6 +583,8 @@ class MultivariateBatch(Batch, OptionalIntervals):
     keys : tuple or None
     nan_policy : str
         As of `NormalMixture`.
+    settings : dict
+        As of `MultivariateFit`.
     """
 
     weights: NDArray
@@ -591,6 +599,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
     covariance_of_estimates: dict
     keys: Keys | None = dataclasses.field(default=None, repr=False)
     nan_policy: str = dataclasses.field(default="omit", repr=False)
+    settings: dict = dataclasses.field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -656,6 +665,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
             covariance_of_estimates=self.covariance_of_estimates.get(i, none),
             selection=self.selection_of(i),
             nan_policy=self.nan_policy,
+            settings=self.settings,
             **values,
         )
 
@@ -685,7 +695,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
         there = np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None]
         sets, component = np.nonzero(there)
         columns = {"data_set": sets} if self.keys is None else {}
-        columns |= {"component": component} | _moments_by_name(self, there)
+        columns |= {"component": component} | moments_by_name(self, there)
         columns |= {"loglik": self.loglik[sets], "status": self.status[sets]}
         errors, known = ({}, {}) if level is None else _errors_by_name(self, columns, there)
         return self._table(columns | errors, lambda made: with_intervals(made, known, level), "data_set", sets)
