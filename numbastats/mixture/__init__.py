@@ -10,10 +10,12 @@ Of one column by any family; rows of several columns by normal mixtures, with fu
 (2, 0)
 """
 
+from numbastats.mixture.discriminant import MixtureDiscriminantAnalysis
 from numbastats.mixture.distributed import combine, em_update, partial_stats
 from numbastats.mixture.estimator import Mixture
 from numbastats.mixture.fitting import fit, fit_many, likelihood_ratio
 from numbastats.mixture.functions import cdf, isf, logpdf, pdf, ppf, responsibilities, rvs, sf
+from numbastats.mixture.multivariate.regression import MixtureRegression
 from numbastats.mixture.multivariate.resampling import Bootstrap, bootstrap
 from numbastats.mixture.multivariate.results import MultivariateBatch, MultivariateFit, NormalMixture
 from numbastats.mixture.paper import bulkem
@@ -26,7 +28,9 @@ __all__ = [
     "LikelihoodRatio",
     "Mixture",
     "MixtureBatch",
+    "MixtureDiscriminantAnalysis",
     "MixtureFit",
+    "MixtureRegression",
     "MultivariateBatch",
     "MultivariateFit",
     "NormalMixture",

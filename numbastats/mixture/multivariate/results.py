@@ -24,13 +24,14 @@ from numbastats._core.results import Batch, OptionalIntervals, Result, Table, da
 from numbastats._core.status import CONVERGED, REFUSED, Status
 from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.engine import staged_there
-from numbastats.mixture.multivariate.arguments import check_columns, counted, points_of
+from numbastats.mixture.multivariate.arguments import check_columns, columns_of, counted, points_of
 from numbastats.mixture.multivariate.information import exact
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.observed import OBSERVED_SCORES
 from numbastats.mixture.multivariate.kernels.passes import FULL, LANES, Point
 from numbastats.mixture.multivariate.kernels.scores import SCORES
 from numbastats.mixture.multivariate.launching import Space, space_there, start_there
+from numbastats.mixture.multivariate.regression import MixtureRegression, regressed
 
 SLAB = 1 << 15  # rows whose densities are computed at a time
 _IN_WORDS = {  # where the words of one dimension name what several have not
@@ -333,18 +334,68 @@ class NormalMixture(Result):
         x = np.array([float(v) for v in values.values()])
         if not rest or not np.isfinite(x).all():
             raise ValueError("values must be finite numbers, and leave one column at least; use pdf for all columns")
-        logs = np.log(self.weights)
-        means, covariances = [], []
-        for k, (m, c) in enumerate(zip(self.means, self.covariances, strict=True)):
-            low = np.linalg.cholesky(c[np.ix_(given, given)])
-            z = np.linalg.solve(low, x - m[given])
-            half = np.linalg.solve(low, c[np.ix_(given, rest)])
-            logs[k] += -0.5 * z @ z - np.log(np.diag(low)).sum()
-            means.append(m[rest] + half.T @ z)
-            covariances.append(c[np.ix_(rest, rest)] - half.T @ half)
-        weights = np.exp(logs - logs.max())
-        names = tuple(self.columns[i] for i in rest)
-        return self._like(weights / weights.sum(), np.array(means), np.array(covariances), names)
+        found = self._given(x[None], given, rest, 1)
+        return self._like(found.weights[0], found.means[0], found.covariances, found.targets)
+
+    def regression(self, X: ArrayLike, targets: Any, *, workers: int | None = None) -> MixtureRegression:
+        """The distribution of some columns at rows of the others: E(y | x), covariances, quantiles.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d - t)
+            Rows of all columns but the targets, in their order; of a frame the columns are taken by name.
+        targets : str, int or sequence
+            Names of t columns, or their numbers where they have none.
+        workers : int, optional
+
+        Returns
+        -------
+        MixtureRegression
+            NaN at rows with a missing value.
+
+        Raises
+        ------
+        ValueError
+            For unknown columns, where no other is left, for X of other columns, and of a fit without parameters.
+
+        Notes
+        -----
+        At each row the targets are a mixture: that component k has weights in proportion to w_k times its density at x, its mean
+        m_y + S_yx S_xx^-1 (x - m_x), and its covariance S_yy - S_yx S_xx^-1 S_xy the same at all rows.
+
+        References
+        ----------
+        Z. Ghahramani, M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994).
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> rng = np.random.default_rng(1)
+        >>> x = np.concatenate([rng.normal(-3, 1, (200, 2)), rng.normal(5, 1, (300, 2))])
+        >>> fit = ns.mixture.fit(x, 2, covariance="full", rng=0)
+        >>> fit.regression([[-3.0], [5.0]], 1).mean().round().ravel().tolist()
+        [-3.0, 5.0]
+        """
+        self._there()
+        rest = self._at([targets] if isinstance(targets, str) or not hasattr(targets, "__iter__") else list(targets))
+        given = [i for i in range(len(self.columns)) if i not in rest]
+        if not given:
+            raise ValueError(f"targets={targets!r} are all columns, and leave none to know them by; use marginal")
+        names = tuple(self.columns[i] for i in given)
+        if getattr(X, "ndim", 2) != 2:
+            raise ValueError(f"X has shape {np.shape(X)}; pass rows (n, {len(given)}) of the columns {list(names)}")
+        if columns_of(X, "X") is None and np.shape(X)[-1:] != (len(given),):
+            raise ValueError(f"X has shape {np.shape(X)}; pass rows (n, {len(given)}) of the columns {list(names)}")
+        rows, order, _ = points_of(X, names, "X")
+        return self._given(rows if order is None else rows[:, order], given, rest, workers)
+
+    def _given(self, rows, given, rest, workers):
+        """The distribution of the columns at places `rest` at rows of those at places `given`."""
+        known = self.marginal([self.columns[i] for i in given])
+        slopes, first, left = regressed(self.means, self.covariances, given, rest)
+        weights, rows = known.predict_proba(rows, workers=workers), np.asarray(rows, np.float64)
+        means = np.stack([first[k] + rows @ slope for k, slope in enumerate(slopes)], axis=1)
+        return MixtureRegression(tuple(self.columns[i] for i in rest), np.asarray(weights, np.float64), means, left)
 
     @property
     def component_distributions(self) -> tuple[NormalMixture, ...]:
