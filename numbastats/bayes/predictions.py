@@ -11,7 +11,6 @@ from numbastats._core.elementwise import elementwise
 from numbastats._core.results import Table
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
 from numbastats.bayes.likelihood import part_rows
-from numbastats.bayes.responses.record import record_of
 from numbastats.random import uniform
 
 _BLOCK = 2**22  # linear predictors held at once when draws meet rows
@@ -180,7 +179,7 @@ def side_by_side(draws, names, options):
     parts += [draws["beta"]]
     labels += [str(n) for n in names]
     scales = ["log_tau"] if options.tau is None else []
-    for name in (*scales, *(own.name for own in record_of(options.response).own), "log_slab"):
+    for name in (*scales, *(own.name for own in options.record().own), "log_slab"):
         if name in draws:
             parts.append(draws[name][:, :, None])
             labels.append(name)
