@@ -27,6 +27,7 @@ from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions, responses
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
+from numbastats.bayes.checks import Checks
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
@@ -83,7 +84,7 @@ class _Rows(TypedDict, total=False):
     censored: tuple[ArrayLike, ArrayLike]
 
 
-class _Regression(Estimator, Options):
+class _Regression(Checks, Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
     _responses: tuple[str, ...] = (PROBIT.word,)

@@ -185,6 +185,11 @@ class Record:
         """Whether rows take own parameters and both ends of an outcome."""
         return getattr(self, "constants", None) is not None
 
+    @property
+    def discrete(self):
+        """Whether outcomes are whole numbers."""
+        return not self.classes and self.holds is not None and not self.holds(np.array(0.5))
+
     def own_of(self, draws):
         """The own parameters of all draws in one row, by name."""
         found = {own.name: draws[own.name].reshape(-1) for own in self.own}
