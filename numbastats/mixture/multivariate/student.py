@@ -11,6 +11,7 @@ import numpy as np
 
 from numbastats._core.information import carried, inverse
 from numbastats.mixture.engine import run
+from numbastats.mixture.multivariate.covariances import MODELS
 from numbastats.mixture.multivariate.information import coordinates, slopes_of
 from numbastats.mixture.multivariate.kernels.passes import Point
 from numbastats.mixture.multivariate.kernels.student import (
@@ -212,7 +213,7 @@ class Student:
     def covariance(self, information, scale, weights, covariances, df, model):
         """As `information.covariance_of`, with df (K), NaN where infinite, and the weight of the noise after the covariances."""
         K, noisy = len(weights), self.heavy.noise is not False
-        base = slopes_of(weights, covariances, model)
+        base = slopes_of(weights, covariances, model, coordinates(K, covariances.shape[1], model))
         rows, p = base.shape
         slopes = np.zeros((rows + K + 1, scale.size))
         slopes[:rows, :p] = base
@@ -250,7 +251,7 @@ def volumes(rows, heavy):
     return np.full(rows.count, math.log(heavy.noise) if heavy.noise else 0.0)
 
 
-def refuse_with_tails(rows, heavy, free_weights, device):
+def refuse_with_tails(rows, heavy, free_weights, models, se, device):
     """Refuse what t components and noise do not take."""
     what = "noise=" if heavy.df == math.inf else "family='student_t'"
     plain = f"the fit without {what}" if heavy.df == math.inf else "family='normal'"
@@ -258,6 +259,13 @@ def refuse_with_tails(rows, heavy, free_weights, device):
         raise ValueError(
             "the weight of noise is estimated, and equal='weights' or fixed_weights= leave none: leave these out, or noise="
         )
+    if linked := [model.name for model in models if model.form]:
+        raise ValueError(
+            f"covariance={linked[0]!r} has parts in common that {what} does not take: use "
+            f"{', '.join(repr(name) for name, record in MODELS.items() if not record.form)}, or {plain}"
+        )
+    if isinstance(se, str):
+        raise ValueError(f"se={se!r} is not known with {what}: use se=True, or {plain}")
     if rows.source is not None:
         raise ValueError(f"{what} reads all rows at once, and no arrays of dask: pass some rows, computed, or use {plain}")
     if rows.x.dtype != np.float64:
