@@ -97,7 +97,18 @@ def mixtures(x: NDArray[np.float64]) -> float:
     found: mixture.MixtureFit = mixture.fit(x, 2, family="gamma")
     many = mixture.fit_many([x, x[:50]], 1, family="inverse_gaussian", workers=1)
     model = mixture.Mixture(2, family="gaussian").fit(x[:, None])
-    print(many.loglik, found.pdf(x), found.predict_proba(x), model.predict(x[:, None]))
+    several: mixture.MultivariateFit = mixture.fit(
+        np.stack([x, x * x], axis=1), 2, covariance="diag", family=("student_t", {"df": 4.0}), noise=True
+    )
+    print(
+        several.df,
+        several.noise_weight,
+        several.component_distributions[0].rvs(3),
+        many.loglik,
+        found.pdf(x),
+        found.predict_proba(x),
+        model.predict(x[:, None]),
+    )
     return found.loglik + found.bic
 
 
