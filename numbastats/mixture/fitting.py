@@ -525,7 +525,9 @@ def fit(
     do not matter. `weights` are those of the components, `noise_weight` is the rest, and one more free parameter. Labels of
     noise are -1, and its probability is the last column of `predict_proba`. It begins with the rows that are less likely by t
     components of 4 degrees of freedom, fitted without noise, than by noise alone: at least half a row, at most half of all.
-    These components also are starts. There are no exchanges of components and no `gap` for t components and with noise.
+    These components also are starts, with that noise and with hardly any. Of t components and beside noise, starts are also drawn
+    without rows that are more than ten times the median distance from the centre of one Cauchy distribution, in its metric: these
+    would have a component to themselves. There are no exchanges of components and no `gap`.
 
     ``se=True`` presumes that the rows are distributed like the mixture. ``se="sandwich"`` are the errors of H. White, J^-1 V J^-1
     with J the observed information and V the sum of squares of the rows' scores: they tell how the fit varies about the mixture
