@@ -136,6 +136,8 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 r = _fitted(p, K, model, options, starts, drawn=False)
                 for name in ("n_climbed", "n_starts", "n_singular", "hits"):
                     getattr(r, name)[:] += getattr(small, name)
+            for name in model.within().intersection(tried):
+                engine.above(p, r, K, model, options, found[K, name])
             found[K, model.name] = r
             if options.weights is not None or options.means is not None or not asked.drawn:
                 continue  # what one component more would gain nobody asked
@@ -347,7 +349,9 @@ def _chosen(p, found, every, pick, table, models, options, asked, usable):
         order = np.lexsort(np.moveaxis(means, 2, 0)[::-1])
         if options.means is not None:
             means[:] = options.means
-        if options.weights is not None or options.means is not None or not asked.drawn:  # the components are those that were named
+        if (
+            options.weights is not None or options.means is not None or not asked.drawn
+        ):  # the components are those that were named
             order = np.repeat(np.arange(K)[None], rows.size, axis=0)
         at = np.arange(rows.size)[:, None]
         blank = ~np.isfinite(r.loglik[rows]) | np.isin(r.status[rows], (*REFUSED, Status.COLLAPSED))
