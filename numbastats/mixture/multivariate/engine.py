@@ -505,7 +505,7 @@ def merged(r, again, counted=True):
 def above(p, r, K, model, options, inner):
     """Climb from fits `inner` of a model within, where they are likelier than `r`, which is changed.
 
-    Other starts had looked better. Where that climb leaves what is admissible, `r` is its end: no certified fit is less likely than one of a model within.
+    Where that climb leaves what is admissible, `r` is its end: no certified fit is less likely than one of a model within.
     """
     with np.errstate(invalid="ignore"):
         below = (inner.status == Status.OK) & ~(r.loglik >= inner.loglik - 1e-9 * np.abs(inner.loglik))
