@@ -581,7 +581,9 @@ def _with_one_more(data, K, options):
 def _with_one_more_of_values(x, K, given):
     """Fits of values with K components and with K + 1, and a function that makes both of data sets drawn from the first."""
     if given.pop("covariance", None) is not None or given.pop("max_condition", None) is not None:
-        raise ValueError("covariance= and max_condition= are for rows of several columns, arrays (n, d) with d > 1; leave them out")
+        raise ValueError(
+            "covariance= and max_condition= are for rows of several columns, arrays (n, d) with d > 1; leave them out"
+        )
     x = one_data_set(x, given["family"], given.pop("nan_policy", "omit"))
 
     def again(null, count, seed):

@@ -223,9 +223,7 @@ def bootstrap(
         marginal = False
     else:
         data, chances, marginal = _data_of(fit, x, weights)
-        drawn = (
-            data[generator.choice(len(data), (some, size), p=chances)] for some in _slabs(count, size * len(fit.columns))
-        )
+        drawn = (data[generator.choice(len(data), (some, size), p=chances)] for some in _slabs(count, size * len(fit.columns)))
     batches = [_again(fit, _sets(some, fit.columns, marginal), device, workers) for some in drawn]
     names = "weights", "means", "covariances", "loglik", "status"
     arrays = {name: np.concatenate([getattr(batch, name) for batch in batches]) for name in names}
@@ -276,11 +274,15 @@ def with_one_more_of_rows(x: ArrayLike, K: int, given: dict) -> tuple[Any, Any]:
     policy = given.pop("nan_policy", None)
     options = own_options(given.pop("family"), given, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
     if policy == "marginal":
-        raise ValueError("likelihood_ratio draws complete rows: use nan_policy='omit', which leaves those with missing values out")
+        raise ValueError(
+            "likelihood_ratio draws complete rows: use nan_policy='omit', which leaves those with missing values out"
+        )
     if not isinstance(options["covariance"], str) or options["covariance"] == "all":
         raise ValueError(f"covariance={options['covariance']!r} are several models; the test is about one, such as 'full'")
     if "weights" in names_of(options.get("equal")):
-        raise ValueError("equal='weights': K equal weights are no case of K + 1 equal ones, which the test presumes; leave it out")
+        raise ValueError(
+            "equal='weights': K equal weights are no case of K + 1 equal ones, which the test presumes; leave it out"
+        )
     rows = one_table(x, None, policy)
     if rows.refused:
         raise ValueError(f"the data cannot be fitted: {rows.refused[0].said}")

@@ -417,9 +417,14 @@ def test_rows_far_away_have_no_density():
 
 def test_words_of_one_column_and_of_several():
     x = np.random.default_rng(0).normal(size=(90, 2))
-    with pytest.raises(ValueError, match="compare the criteria"):
-        ns.mixture.likelihood_ratio(x, 1, family="normal", n_boot=9)
+    assert ns.mixture.likelihood_ratio(x, 1, family="normal", n_boot=3, rng=0).alternative.means.shape == (2, 2)
     with pytest.raises(ValueError, match="'omit' does the same"):
         ns.mixture.fit(x[:, 0], 2, family="normal", nan_policy="marginal")
     with pytest.raises(ValueError, match="'omit' does the same"):
         ns.mixture.fit_many([x[:, 0]], 2, family="normal", nan_policy="marginal")
+
+
+def test_means_of_some_components_alone_are_refused():
+    x = np.random.default_rng(0).normal(size=(90, 2))
+    with pytest.raises(ValueError, match="means of 1 component of 2 are missing: all are fixed, or none"):
+        ns.mixture.fit(x, 2, family=("normal", {"means": [[0.0, 0.0], [np.nan, np.nan]]}))
