@@ -121,8 +121,8 @@ class MixtureDiscriminantAnalysis(Estimator):
         Raises
         ------
         ValueError
-            For missing and infinite values, for labels that are missing or continuous, for priors that are no probabilities of the
-            classes, and, with the name of the class, where one cannot be fitted.
+            For missing and infinite values, for labels that are missing or continuous, for priors that are no probabilities of
+            the classes, and, with the name of the class, where one cannot be fitted.
 
         Warns
         -----

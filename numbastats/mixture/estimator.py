@@ -144,7 +144,7 @@ class Mixture(MixtureDistribution, Estimator):
         if isinstance(r, MultivariateFit):
             total = r.n_obs
         else:
-            total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
+            total = r.n_used if w is None else float(np.sum(np.asarray(w)[~np.isnan(x)]))
         self.lower_bound_ = r.loglik / total
         return self
 

@@ -383,8 +383,8 @@ def constraints_of(equal, fixed_weights, means, candidates, columns):
             means = means[:, [found.index(column) for column in columns]]
         if means.shape == (K, d) and (free := np.isnan(means).all(axis=1)).any() and not free.all():
             raise ValueError(
-                f"means of {counted(int(free.sum()), 'component')} of {K} are missing: all are fixed, or none. Give each component its "
-                "mean, or begin from these means by interop.GaussianMixture(means_init=), which leaves them free"
+                f"means of {counted(int(free.sum()), 'component')} of {K} are missing: all are fixed, or none. Give each "
+                "component its mean, or begin from these means by interop.GaussianMixture(means_init=), which leaves them free"
             )
         if means.shape != (K, d) or not np.isfinite(means).all():
             raise ValueError(f"means of shape {means.shape} must be {K} rows of {d} finite numbers, one for each component")

@@ -40,7 +40,7 @@ from numbastats.mixture.multivariate.launching import Space, launched
 from numbastats.mixture.multivariate.missing import observed_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 
-__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of"]
+__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of", "warn_of_fits"]
 
 SAMPLE = 3000  # at least so many rows of a large data set are searched
 SHARES = 64  # parts of a batch, about, that an executor is given

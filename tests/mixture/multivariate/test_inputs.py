@@ -276,6 +276,8 @@ ROUND = np.round(naive.blobs(6, 60, 2, 2), 1)
 HOLED = ROUND.copy()
 HOLED[7, 1] = np.nan
 NAMES = ["a", "b"]
+STACKED = np.column_stack([ROUND, np.sin(np.arange(60.0))])
+CLASSES = np.arange(60) % 2
 
 
 def library(name):
@@ -324,12 +326,18 @@ ENTRIES = {
     "logpdf": lambda x, **o: np.asarray(fitted(ROUND).logpdf(x)),
     "predict": lambda x, **o: np.asarray(fitted(ROUND).predict(x)),
 }
+OTHERS = {  # without missing values
+    "bootstrap": lambda x: ns.mixture.bootstrap(fitted(ROUND), x, n_boot=3, rng=0).means,
+    "regression": lambda x: fitted(STACKED).regression(x, 2).mean(),
+    "classifier": lambda x: ns.mixture.MixtureDiscriminantAnalysis(1, rng=0).fit(x, CLASSES).predict_proba(ROUND),
+}
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", [*ENTRIES, *OTHERS])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_data_is_taken(entry, kind):
-    np.testing.assert_array_equal(ENTRIES[entry](KINDS[kind]()), ENTRIES[entry](ROUND))
+    function = (ENTRIES | OTHERS)[entry]
+    np.testing.assert_array_equal(function(KINDS[kind]()), function(ROUND))
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
