@@ -654,8 +654,8 @@ def likelihood_ratio(
     rng : None, int, SeedSequence or Generator
     **options
         As in `fit_many`: n_init, starts, method, tol, max_iter, prior, min_sd_ratio, min_count, precision, nan_policy, device,
-        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused. Rows of several columns have `covariance`,
-        one model, and `max_condition`, as in `fit`.
+        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused. Rows of several columns have
+        `covariance`, one model, and `max_condition`, as in `fit`.
 
     Returns
     -------

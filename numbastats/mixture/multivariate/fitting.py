@@ -41,7 +41,7 @@ from numbastats.mixture.multivariate.missing import observed_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 from numbastats.mixture.multivariate.student import PILOT, heavy_of, refuse_with_tails, tails_noted, volumes, with_tails
 
-__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of"]
+__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of", "warn_of_fits"]
 
 SAMPLE = 3000  # at least so many rows of a large data set are searched
 SHARES = 64  # parts of a batch, about, that an executor is given
