@@ -64,7 +64,7 @@ class Classes(Record):
     separable: bool = True
 
     signed = False
-    several = True
+    several = discrete = True
     row = averaged = None
     stored = ()
 
