@@ -35,6 +35,26 @@ def line(ax, label):
     return found.get_xdata(), found.get_ydata()
 
 
+def test_greys_are_those_of_the_style():
+    """Lines, points and bands show on black, too, and colours are those of the style's cycle."""
+    from matplotlib import pyplot
+
+    x = ns.random.normal(size=50, rng=1)
+    with pyplot.style.context("dark_background"):
+        ax = ns.plot.qq(x)
+        diagonal, data = ax.lines
+        assert diagonal.get_color() == (1.0, 1.0, 1.0)
+        assert data.get_color() == pyplot.rcParams["axes.prop_cycle"].by_key()["color"][0]
+        band = ax.collections[0].get_facecolor()[0]
+        assert band[:3] == pytest.approx([0.12] * 3)
+        steps = ns.plot.survival(np.abs(x)).lines[0]
+        assert steps.get_color() == pytest.approx((0.7,) * 3)
+    ax = ns.plot.qq(x)
+    assert ax.lines[0].get_color() == (0.0, 0.0, 0.0)
+    assert ax.collections[0].get_facecolor()[0][:3] == pytest.approx([0.88] * 3)
+    pyplot.close("all")
+
+
 def test_tail_has_shares_of_the_data_and_of_distributions(ax):
     x = np.array([-5.0, -1.0, 0.0, 1.0, 2.0, 4.0, np.nan])
     assert ns.plot.tail(x, {"normal": ns.distributions.Normal(0.0, 2.0)}, ax=ax) is ax

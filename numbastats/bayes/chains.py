@@ -200,6 +200,8 @@ class Chains:
             self.state, self.angle = s._replace(metric=metric), metric.angle
             if self.choosing and i == int(0.8 * self.warmup):
                 self._choose()
+        if i < self.warmup and self.sampler.learn is not None:
+            self.sampler.learn(self.problem, self.state, i)
         self.iteration, self.numbers.clock = i + 1, self.numbers.clock + 1
 
     def _step(self):

@@ -342,7 +342,8 @@ class Run:
         if not options.standardize:
             tips.append("standardize=True unless the columns' standard deviations are near 1")
         if options.slab is None and record.separable:
-            tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
+            what = "separate the classes" if record.classes else "have the order of the times"
+            tips.append(f"slab=3.0 (with standardised columns) where columns {what}, or nearly do")
         elif options.slab is None and hopeless:
             tips.append("slab= the size of the largest coefficients that may be")
         n, p = self.chains.n, self.chains.p

@@ -24,7 +24,7 @@ from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
-from numbastats.bayes import arguments, predictions, responses
+from numbastats.bayes import arguments, predictions, responses, survival
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
 from numbastats.bayes.checks import Checks
@@ -33,13 +33,13 @@ from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.projection import Projects
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
-from numbastats.bayes.responses.record import facts_of_rows, record_of, word_of
+from numbastats.bayes.responses.record import Joint, facts_of_rows, record_of, word_of
 from numbastats.bayes.samplers import scales
 from numbastats.random import RNG
 
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
-_FITTED = ("_options", "_run", "_shifted")
+_FITTED = ("_options", "_run", "_shifted", "_strata", "_baseline")
 _WIDE = 10.0  # prior standard deviation of unpenalised coefficients, where a flat prior may make the posterior improper
 
 Kind: TypeAlias = Literal["mean", "outcome", "median"]
@@ -74,6 +74,7 @@ class Outcomes(NamedTuple):
     outcomes: NDArray[np.float64] | None = None
     level: float = 0.0
     size: float = 1.0
+    strata: NDArray[Any] | None = None
 
 
 class _Rows(TypedDict, total=False):
@@ -111,7 +112,7 @@ class _Regression(Checks, Projects, Estimator, Options):
 
     # --- sampling ---
 
-    def _fit(self, X, y, sample_weight=None, offset=None, exposure=None, event=None, censored=None):
+    def _fit(self, X, y, sample_weight=None, offset=None, exposure=None, event=None, censored=None, strata=None):
         """Sample the posterior; the docstrings of `fit` list parameters and exceptions."""
         params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
@@ -124,6 +125,7 @@ class _Regression(Checks, Projects, Estimator, Options):
             "exposure": exposure,
             "event": event,
             "censored": upper,
+            "strata": strata,
         }
         for called, values in given.items():
             one = called == "y" and hasattr(values, "iloc") and values.shape[1:] == (1,)
@@ -150,11 +152,13 @@ class _Regression(Checks, Projects, Estimator, Options):
         if not reader.streamed:
             arguments.check_spread(reader.X, found, options)
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
-        storage = storage_by_size(facts) if storage is None else storage
+        record = record_of(options.response)
+        storage = ("float64" if isinstance(record, Joint) else storage_by_size(facts)) if storage is None else storage
         free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
         arguments.check_free(free, found.facts, facts.n, facts.p, options)
         shared = arguments.scales_of(self.groups, names, facts.p, free)
-        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize, unpenalized=free)
+        standard = dict(intercept=options.fit_intercept, standardize=self.standardize, centred=not record.intercept)
+        units = scaling(facts, storage, unpenalized=free, **standard)
         units = units._replace(level=found.level, size=found.size)
         rows = self._rows(reader, facts, found, storage, units)
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
@@ -166,6 +170,7 @@ class _Regression(Checks, Projects, Estimator, Options):
                 run = Run(make(rows, None, chains=self.chains), options, units, labels)
         self._forget()
         self._options, self._run, self._shifted = options, run, offset is not None or exposure is not None
+        self._strata = found.strata
         self.n_features_in_, self.n_missing_ = facts.p, missing
         if found.classes is not None:
             self.classes_ = found.classes
@@ -178,7 +183,7 @@ class _Regression(Checks, Projects, Estimator, Options):
             raise
         return self
 
-    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored):
+    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored, strata):
         """The outcomes in the sampler's form."""
         raise NotImplementedError
 
@@ -187,13 +192,13 @@ class _Regression(Checks, Projects, Estimator, Options):
         source = Source(
             reader, facts, found.signs, found.event, storage=storage, units=units, rounded=self.quantize, outcomes=found.outcomes
         )
-        n, p = facts.n, facts.p + self.fit_intercept
+        n, p, joint = facts.n, facts.p + units.intercept, isinstance(record_of(self.response), Joint)
         sampler = sampler_of(self.response, self.sampler, n, p, self.slab)
-        again = reader.streamed and not sampler.by_rows(n, p)
+        again = reader.streamed and not sampler.by_rows(n, p) and not joint
         again |= reader.sparse and not sampler.passes  # sums over sparse rows are made as they are
         again &= storage in ("float64", "float32")
         X = source if again else source.load()
-        if is_executor(self.workers) or not sampler.passes:  # executors take host arrays
+        if is_executor(self.workers) or not sampler.passes or joint:  # executors and functions of arrays take host arrays
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass
             work = None if again else functools.partial(work_of, *source.shape, self.chains)
@@ -262,6 +267,10 @@ class _Regression(Checks, Projects, Estimator, Options):
         self.sample_stats_ = found.sample_stats
         self.sampler_, self.n_iter_, self.converged_ = found.stats["sampler"], found.n_iter, found.converged
         self._point_estimates()
+        if self._record.proportional and self.draws_:
+            run, strata = self._run, self._strata
+            rows, labels = run.rows if isinstance(run, Spread) else run.chains.rows, np.zeros(1) if strata is None else strata
+            self._baseline = survival.baseline(rows, run._kept["b"], run.scaling.shift, labels, strata is not None)
         if not (self._run.stopped or self.converged_):
             warn(self._run.complaint(), ConvergenceWarning)
 
@@ -378,7 +387,8 @@ class _Regression(Checks, Projects, Estimator, Options):
         -------
         Table
             A dict of arrays by name, which prints as a table, with the level in the headings, and has `to_frame`: "name", "mean",
-            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse", "level".
+            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse", "level"; for response="cox" also
+            "hazard_ratio", e to the median of the coefficient, "ratio_lower" and "ratio_upper".
 
         Raises
         ------
@@ -388,7 +398,8 @@ class _Regression(Checks, Projects, Estimator, Options):
         self._need_draws("summary")
         level = checked_level(level)
         x, names = self._side_by_side()
-        return predictions.summary(x, names, level)
+        table = predictions.summary(x, names, level)
+        return survival.with_ratios(table, self.draws_, level) if self._record.proportional else table
 
     def _side_by_side(self):
         """All draws side by side (chains, draws, k), and their names."""
@@ -497,6 +508,9 @@ class _Regression(Checks, Projects, Estimator, Options):
         plain = lambda v: v.tolist() if isinstance(v, (np.generic, np.ndarray)) else np.dtype(v).name  # noqa: E731
         if hasattr(self, "classes_"):
             arrays["classes"] = np.array(self.classes_.tolist())
+        if hasattr(self, "_baseline"):
+            arrays |= {f"baseline_{n}": v for n, v in self._baseline._asdict().items()}
+            arrays["baseline_labels"] = np.array(self._baseline.labels.tolist())
         arrays["header"] = json.dumps([params, facts], default=plain)
         write_archive(path, arrays)
 
@@ -535,6 +549,8 @@ class _Regression(Checks, Projects, Estimator, Options):
         model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
         model.sample_stats_ = {n[6:]: v for n, v in file.items() if n.startswith("stats_")}
         model.moments_ = {n[8:]: v for n, v in file.items() if n.startswith("moments_")}
+        if "baseline_logs" in file:
+            model._baseline = survival.Baseline(*(file[f"baseline_{n}"] for n in survival.Baseline._fields))
         if "feature_names" in file:
             model.feature_names_in_ = file["feature_names"].astype(object)
         model.n_features_in_, model.n_iter_, model.converged_ = facts["n_features"], facts["n_iter"], facts["converged"]
@@ -920,6 +936,7 @@ class HorseshoeRegression(_Regression):
         exponential        the same with sigma = 1, of the mean exp(m)
         lognormal          a lifetime whose logarithm is normal, with mean m and standard deviation sigma
         loglogistic        a lifetime whose logarithm is m + sigma times a logistic variable
+        cox                a lifetime of the hazard exp(m) times a baseline that is left open; no intercept
         =================  ==================================================================================================
 
         Which one fits data: :doc:`/outcomes`.
@@ -1067,6 +1084,7 @@ class HorseshoeRegression(_Regression):
         exposure: ArrayLike | None = None,
         event: ArrayLike | None = None,
         censored: tuple[ArrayLike, ArrayLike] | None = None,
+        strata: ArrayLike | None = None,
     ) -> Self:
         """Sample the posterior.
 
@@ -1087,7 +1105,9 @@ class HorseshoeRegression(_Regression):
             Of lifetimes whether they are over at y: True or 1, else False or 0, and y is the time so far (right censoring).
         censored : (array_like, array_like), optional
             Lower and upper ends of lifetimes, in the place of y: equal ones of a time that is known, inf above where it is not
-            over, 0 below where it was over before the upper end; also an interval.
+            over, 0 below where it was over before the upper end; also an interval. "cox" takes no other than right censoring.
+        strata : array_like, shape (n,), optional
+            Labels of groups of rows that have a baseline hazard each, for "cox": rows are compared within their group.
 
         Returns
         -------
@@ -1104,16 +1124,17 @@ class HorseshoeRegression(_Regression):
         TypeError, MemoryError
             As `BayesProbit.fit`.
         """
-        return self._fit(X, y, sample_weight, offset, exposure, event, censored)
+        return self._fit(X, y, sample_weight, offset, exposure, event, censored, strata)
 
-    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored):
+    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored, strata):
         record = record_of(options.response)
         ends = arguments.lifetimes(y, event, censored, n, options)
+        ends, labels = arguments.with_strata(ends, strata, n, record)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.offsets_of_rows(offset, exposure, n, record)
         signs, first = np.ones(n, np.int8), np.atleast_2d(ends)[0]
         y = _logarithms(ends) if record.log else ends
         if not record.scaled:
-            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first)
+            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first, strata=labels)
         rest = y if offset is None else y - offset
         known = np.isfinite(typical := _typical(rest))  # others have the ends 0 and inf
         level, size = arguments.level_and_size(typical[known], None if weights is None else weights[known], options)
@@ -1184,6 +1205,8 @@ class HorseshoeRegression(_Regression):
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | Table:
         """Posterior mean of the outcome of every row, with intervals of the mean outcome or of a single one.
 
+        For response="cox" it is the risk score: the logarithm of the hazard, relative to that of a row of zeros.
+
         Parameters
         ----------
         X : array_like, shape (n, p)
@@ -1209,7 +1232,7 @@ class HorseshoeRegression(_Regression):
         ------
         ValueError
             For a wrong number of columns or offsets, for none where the fit had some, without draws where they are needed, as for
-            response="poisson", and for an infinite mean.
+            response="poisson", for an infinite mean, and of "cox" for any kind but "mean".
 
         Notes
         -----
@@ -1242,7 +1265,13 @@ class HorseshoeRegression(_Regression):
         return Table({name: found, "lower": ends[0], "upper": ends[1]}, level=interval) if frame else (found, *ends)
 
     def predict_survival(
-        self, X: ArrayLike, times: ArrayLike, interval: float | None = None, *, offset: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        times: ArrayLike,
+        interval: float | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Probability that the lifetime of every row is longer than each of some times.
 
@@ -1250,11 +1279,13 @@ class HorseshoeRegression(_Regression):
         ----------
         X : array_like, shape (n, p)
         times : array_like, shape (k,)
-            Above 0.
+            Above 0; for "cox" not beyond the last time of the fit.
         interval : float, optional
             Also return the central interval with this probability.
         offset : float or array_like, shape (n,), optional
             As in `predict`.
+        strata : label, or array_like, shape (n,), optional
+            The stratum of every row, where the fit had strata.
 
         Returns
         -------
@@ -1264,7 +1295,12 @@ class HorseshoeRegression(_Regression):
         Raises
         ------
         ValueError
-            For a response that is not of lifetimes, times that are not above 0, and as `predict`.
+            For a response that is not of lifetimes, times that are not above 0 or that "cox" knows nothing of, strata that the
+            fit has not seen, and as `predict`.
+
+        Notes
+        -----
+        For "cox" the baseline of `baseline_summary` is drawn with the coefficients, for up to 1000 of the draws.
         """
         self._need_draws("predict_survival")
         if not self._record.censors:
@@ -1279,8 +1315,47 @@ class HorseshoeRegression(_Regression):
             )
         X = self._matrix(X)
         offset = self._offset(offset, None, X.shape[0])
-        mean, ends = predictions.survival(self.draws_, X, self._record, times, interval, offset)
+        if self._record.proportional:
+            stratum = self._baseline.numbers(strata, X.shape[0])
+            mean, ends = survival.survival(self.draws_, X, self._baseline, stratum, times, interval, offset)
+        elif strata is not None:
+            raise arguments.no_strata(self._record)
+        else:
+            mean, ends = predictions.survival(self.draws_, X, self._record, times, interval, offset)
         return mean if interval is None else (mean, *ends)
+
+    def baseline_summary(self, level: float = 0.95) -> Table:
+        """The baseline of a fit with response="cox": cumulative hazard of a row that has the mean of every column.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the central interval, between 0 and 1.
+
+        Returns
+        -------
+        Table
+            "time", the event times; "hazard", the posterior mean; "lower", "upper", "level"; with strata "stratum" in front.
+
+        Raises
+        ------
+        ValueError
+            Without draws, for a level out of range, and for another response.
+
+        Notes
+        -----
+        Given the coefficients the steps of the hazard are gamma distributed around Breslow's estimate, with Efron's correction
+        where event times are tied: the posterior under a gamma process prior of vanishing weight.
+
+        References
+        ----------
+        J. D. Kalbfleisch, "Non-parametric Bayesian analysis of survival time data", Journal of the Royal Statistical Society B 40
+        (1978).
+        """
+        self._need_draws("baseline_summary")
+        if not self._record.proportional:
+            raise ValueError(f"response={self._record.word!r} has no baseline hazard; use predict_survival")
+        return self._baseline.table(checked_level(level))
 
     @property
     def dispersion_(self) -> dict[str, NDArray[np.float64]]:
@@ -1344,8 +1419,14 @@ class HorseshoeRegression(_Regression):
         Raises
         ------
         ValueError
-            As `predict`, and for a wrong number of outcomes or weights.
+            As `predict`, for a wrong number of outcomes or weights, and for response="cox".
         """
+        self._fitted()
+        if self._record.proportional:
+            raise ValueError(
+                f"score compares outcomes with their means, which response={self._record.word!r} does not have; pass predict(X), "
+                "the risk scores, to a concordance index"
+            )
         found = self.predict(X, offset=offset, exposure=exposure)
         y = arguments.outcomes_as_numbers(
             arguments.column(y), found.size, dataclasses.replace(self._options, fit_intercept=False)

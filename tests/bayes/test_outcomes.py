@@ -323,7 +323,7 @@ def test_an_outlier_moves_a_normal_fit_only():
         ("weibull", dict(censored=([1, 2], [1, 2])), r"censored\[0\] has shape|y has shape"),
         ("weibull", dict(y=[1.0, 2.0, 3.0], censored=([1, 2, 3], [1, 2, 3])), "pass y=None"),
         ("weibull", dict(event=[1, 1, 0]), "event= goes with y"),
-        ("gaussian", dict(y=[1.0, 2.0, 3.0], event=[1, 1, 0]), "event= is for lifetimes, response='exponential'"),
+        ("gaussian", dict(y=[1.0, 2.0, 3.0], event=[1, 1, 0]), "event= is for lifetimes, response='cox', 'exponential'"),
         ("gamma", dict(y=[1.0, 2.0, -3.0]), r"y\[2\] is -3.0, but response='gamma' takes positive numbers"),
         ("gamma", dict(y=[1.0, 2.0, 3.0], exposure=[1.0, 0.0, 2.0]), r"exposure\[1\] is 0.0; it has to be above 0"),
         ("negative_binomial", dict(y=[1.0, 2.5, 3.0]), r"y\[1\] is 2.5, but response='negative_binomial' takes counts"),

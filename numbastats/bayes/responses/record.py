@@ -117,6 +117,11 @@ class Record:
         Whether rows may have weights and offsets.
     concave : bool
         Whether log densities are concave in m.
+    intercept : bool
+        Whether there may be an intercept; without one the columns are centred all the same.
+    proportional : bool
+        Whether hazards are proportional and left open but for that: predictors count by their differences alone, and rows have no
+        distribution of their own.
     flat : bool
         Whether the posterior is proper under flat priors of some columns.
     separable : bool
@@ -127,6 +132,8 @@ class Record:
         So many Newton steps from 0 find the mode; by default they are halved where the posterior falls, until it is found.
     light : bool
         Whether the tails of the posterior may be heavier than those of a normal surrogate.
+    stored : tuple of str
+        Types in which X may be stored beside floats: "int8", "bfloat16".
     """
 
     word: Any
@@ -151,11 +158,14 @@ class Record:
     classes: bool = False
     weighted: bool = True
     concave: bool = True
+    intercept: bool = True
+    proportional: bool = False
     flat: bool = False
     separable: bool = False
     screen: str | None = None
     newton: int | None = None
     light: bool = True
+    stored: tuple[str, ...] = ()
 
     def __reduce__(self):  # pickled by its word: functions are not
         return _restored, (self.word, self.held)
@@ -224,8 +234,6 @@ class Response(Record):
         ``derivatives(m, y, own)``: of `log_density` the first derivative in m and minus the second one, which may be below 0
         where the density is not log-concave. These two are all that the sampler "predictor" asks of a response; own parameters it
         draws by slices, from `Own.start` on.
-    stored : tuple of str
-        Types in which X may be stored beside floats: "int8", "bfloat16".
     probability, log_probability : callable or Kernel, optional
         Of class 1, given m.
     averaged : callable, optional
@@ -242,7 +250,6 @@ class Response(Record):
     constants: Any = None
     rest: Callable | None = None
     derivatives: Callable | None = None
-    stored: tuple[str, ...] = ()
     probability: Any = None
     log_probability: Any = None
     averaged: Callable | None = None
@@ -313,6 +320,26 @@ def two_classes(link, log_link, **fields):
     )
 
 
+class Steps(NamedTuple):
+    """Steps of cumulative baseline hazards, by stratum and time.
+
+    Parameters
+    ----------
+    logs : numpy.ndarray, shape (draws, steps)
+    events : numpy.ndarray, shape (steps,)
+        The weights of the events that a step rests on.
+    time, stratum : numpy.ndarray, shape (steps,)
+    last : numpy.ndarray, shape (strata,)
+        The last time of each stratum.
+    """
+
+    logs: np.ndarray
+    events: np.ndarray
+    time: np.ndarray
+    stratum: np.ndarray
+    last: np.ndarray
+
+
 @dataclass(frozen=True, kw_only=True)
 class Joint(Record):
     """A response whose rows depend on each other, or have several linear predictors each.
@@ -321,17 +348,28 @@ class Joint(Record):
     ----------
     predictors : callable
         How many linear predictors a row has, given the outcomes.
+    prepare : callable
+        ``prepare(y, weights)``, once in a fit: what the other functions get in the place of y, by default y itself, an array of
+        the shape (n,), or (k, n) of k numbers for each row.
     value : callable
         ``value(T, y, weights)`` for linear predictors T, shape (n, predictors): the log-likelihood and its derivatives, of the
         shape of T.
     curvature : callable
         ``curvature(T, y, weights)``, of the shape of T: a diagonal for the negative second derivatives, from which samplers
         make the metric of their steps. It need not be exact: proposals are accepted by `value`.
+    information : callable, optional
+        ``information(X, T, y, weights)``: the negative second derivatives in the coefficients, where these are far from those
+        that the diagonal gives.
+    baseline : callable, optional
+        ``baseline(M, y)``, the `Steps` for linear predictors M of k draws, shape (k, n), of a response that leaves a hazard open.
     """
 
     predictors: Callable
+    prepare: Callable = lambda y, weights: y
     value: Callable
     curvature: Callable
+    information: Callable | None = None
+    baseline: Callable | None = None
 
 
 def _known():
@@ -364,10 +402,10 @@ def record_of(response):
 def facts_of_rows(weights, offsets, outcomes):
     """The kernels' facts of the rows of X beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`.
 
-    Outcomes may be an array of both ends, the second one of which is the row `UPPER`.
+    Outcomes may be an array of both ends, the second one of which is the row `UPPER`; others of a `Joint` response follow.
     """
     found = {k.WEIGHT: 1.0 if weights is None else weights, k.OFFSET: 0.0 if offsets is None else offsets}
-    found |= {k.OUTCOME: outcomes} if np.ndim(outcomes) < 2 else {k.OUTCOME: outcomes[0], k.UPPER: outcomes[1]}
+    found |= dict(enumerate([outcomes] if np.ndim(outcomes) < 2 else outcomes, k.OUTCOME))
     return np.array(np.broadcast_arrays(*(found[row] for row in sorted(found))), np.float64)
 
 
