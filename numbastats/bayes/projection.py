@@ -103,7 +103,7 @@ def _problem(model, X, offset, weights, draws):
     """Draws of a fitted model on the rows of X, and which of all draws they are."""
     record, n = model._record, X.shape[0]
     if not hasattr(record, "derivatives") or model.draws_["beta"].ndim != 3:
-        raise ValueError(f"projection is for responses with one linear predictor a row, not for {record.word!r}")
+        raise ValueError(f"projection takes rows with a log density and one linear predictor each, not response={record.word!r}")
     some = thinned(model, max(_LEAST_DRAWS, min(draws, int(_MOST_NUMBERS // max(n, 1)))))
     X = np.asarray(X.toarray() if issparse(X) else X, np.float64)
     m, own = np.concatenate([part for _, part in predictions.predictors(some.draws_, X)]), record.own_of(some.draws_)
@@ -417,7 +417,7 @@ class Projects:
         Raises
         ------
         ValueError
-            Without draws, for more columns than rows tell apart, for a response with several linear predictors, and as `loo`.
+            Without draws, for more columns than rows tell apart, for rows with several linear predictors, and as `loo`.
 
         Warns
         -----
