@@ -245,8 +245,9 @@ class Checks:
     ) -> Table:
         """Whether probabilities are right: of two classes how often the event came where it was predicted with about p.
 
-        Of numbers, counts and lifetimes it is the distribution of ``P(new outcome <= y)``, which is uniform if the model is
-        right: many outcomes near 0 and 1 say that predicted ones vary too little, a slope that they are too high or too low.
+        Of numbers, counts, lifetimes and ordered classes it is the distribution of ``P(new outcome <= y)``, which is uniform if
+        the model is right: many outcomes near 0 and 1 say that predicted ones vary too little, a slope that they are too high or
+        too low.
 
         Parameters
         ----------
@@ -272,7 +273,7 @@ class Checks:
         Raises
         ------
         ValueError
-            As `loo`, and for less than one bin.
+            As `loo`, for less than one bin, and for more than two classes without an order.
 
         Warns
         -----
@@ -292,6 +293,11 @@ class Checks:
         arguments.count("bins", bins)
         level, X = checked_level(level), self._matrix(X)
         n, record = X.shape[0], self._record
+        if record.axes:
+            raise ValueError(
+                "calibration is of two classes, or of ordered ones; of others compare predict_proba(X)[:, k], of rows that were "
+                "not in the fit, with y == classes_[k]"
+            )
         weights = arguments.weights_of_rows(rows.get("sample_weight"), n)
         weights = np.ones(n) if weights is None else weights
         shift = self._offset(offset, rows.get("exposure"), n)
@@ -306,7 +312,7 @@ class Checks:
                 value, lost = predictions.possible(value)
                 found, k = psis(-value)
                 share, bad = np.exp(found), bad + int((lost | (k > UNRELIABLE)).sum())
-            if record.classes:
+            if record.signed:
                 low[part] = high[part] = (share * predictions.applied(record.probability, m)).sum(axis=1)
                 continue
             a, b = lower[part, None], upper[part, None]
@@ -320,7 +326,7 @@ class Checks:
                 f"{bad} of {n} rows have a Pareto k above {UNRELIABLE}: predictions without them are unreliable; pass rows that "
                 "were not in the fit, with new=True"
             )
-        if record.classes:
+        if record.signed:
             return _of_event(low, known > 0.0, weights, bins, level)
         return _of_places(np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), weights, bins, level)
 

@@ -71,7 +71,7 @@ class Problem(NamedTuple):
         t = e + self.offset
         if self.target is None:
             return -0.5 * (self.weights * (self.m - e) ** 2).sum(axis=0)
-        if self.record.classes:
+        if self.record.signed:
             log_p = self.record.log_probability
             up, down = predictions.applied(log_p, t), predictions.applied(log_p, -t)
             return (self.weights * (self.target * up + (1.0 - self.target) * down)).sum(axis=0)
@@ -91,7 +91,7 @@ class Problem(NamedTuple):
         t = e + self.offset
         if self.target is None:
             return self.weights * (self.m - e), np.broadcast_to(self.weights, e.shape)
-        if self.record.classes:  # of the other class by symmetry
+        if self.record.signed:  # of the other class by symmetry
             (up, bend), (down, other) = (self.record.derivatives(v, 1.0, self.own) for v in (t, -t))
             slope, curvature = self.target * up - (1.0 - self.target) * down, self.target * bend + (1.0 - self.target) * other
         else:
@@ -110,7 +110,7 @@ def _problem(model, X, offset, weights, draws):
     offset = np.zeros((n, 1)) if offset is None else offset[:, None]
     target = None
     with np.errstate(over="ignore"):
-        if record.classes:
+        if record.signed:
             target = predictions.applied(record.probability, m + offset)
         elif record.link == "log":
             target = record.mean_of(m + offset, own)

@@ -12,6 +12,7 @@ from numbastats.bayes.responses.logit import LOGIT
 from numbastats.bayes.responses.loglogistic import LOGLOGISTIC
 from numbastats.bayes.responses.lognormal import LOGNORMAL
 from numbastats.bayes.responses.negative_binomial import NEGATIVE_BINOMIAL
+from numbastats.bayes.responses.ordinal import ORDINAL
 from numbastats.bayes.responses.poisson import POISSON
 from numbastats.bayes.responses.probit import PROBIT
 from numbastats.bayes.responses.record import Record
@@ -28,6 +29,7 @@ __all__ = [
     "LOGLOGISTIC",
     "LOGNORMAL",
     "NEGATIVE_BINOMIAL",
+    "ORDINAL",
     "POISSON",
     "PROBIT",
     "RESPONSES",
@@ -36,7 +38,7 @@ __all__ = [
     "WEIBULL",
 ]
 
-Classification = Literal["logit", "probit"]
+Classification = Literal["logit", "ordinal", "probit"]
 Regression = Literal[
     "cox", "exponential", "gamma", "gaussian", "loglogistic", "lognormal", "negative_binomial", "poisson", "student_t", "weibull"
 ]
@@ -49,6 +51,7 @@ RESPONSES: dict[str, Record] = dict(
     loglogistic=LOGLOGISTIC,
     lognormal=LOGNORMAL,
     negative_binomial=NEGATIVE_BINOMIAL,
+    ordinal=ORDINAL,
     poisson=POISSON,
     probit=PROBIT,
     student_t=STUDENT_T,
