@@ -32,6 +32,7 @@ from numbastats.bayes.checks import Checks
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
+from numbastats.bayes.projection import Projects
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
 from numbastats.bayes.responses.record import Joint, facts_of_rows, record_of, word_of
 from numbastats.bayes.samplers import scales
@@ -93,7 +94,7 @@ class _Rows(TypedDict, total=False):
     censored: tuple[ArrayLike, ArrayLike]
 
 
-class _Regression(Checks, Estimator, Options):
+class _Regression(Checks, Projects, Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
     _responses: tuple[str, ...] = (PROBIT.word,)
