@@ -62,9 +62,15 @@ def with_sizes(source, values):
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
+def script(name):
+    """The file of an example, of whichever section."""
+    (path,) = EXAMPLES.rglob(f"{name}.py")
+    return path
+
+
 def run(name, smoke, pictures):
     """Run one; its exit status."""
-    source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    source = script(name).read_text(encoding="utf-8")
     source = with_sizes(source, SMOKE.get(name, {}) if smoke else {})
     if pictures is not None:
         source += KEEP.format(path=str(pictures.resolve() / f"{name}.png"))
@@ -82,7 +88,7 @@ def main():
     parser.add_argument("--pictures", type=Path, help="folder for the thumbnails")
     options = parser.parse_args()
     failed = []
-    for name in options.names or sorted(path.stem for path in EXAMPLES.glob("plot_*.py")):
+    for name in options.names or sorted(path.stem for path in EXAMPLES.rglob("plot_*.py")):
         print(f"\n{name}", flush=True)
         failed += [name] * (run(name, options.smoke, options.pictures) != 0)
     if failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, get_args
 
 import numpy as np
@@ -55,6 +55,7 @@ class Options:
     """Parameters of an estimator; by themselves those when `fit` was called, as later changes take effect at the next fit."""
 
     response: Any = PROBIT.word
+    fixed: Mapping[str, float] | None = None
     prior: Any = "horseshoe"
     tau_scale: float = 1.0
     tau: float | None = None
@@ -82,6 +83,10 @@ class Options:
     callback: Callable[[dict[str, Any]], Any] | None = None
     progress: bool = False
 
+    def record(self, size=1.0):
+        """The record of the response, with the parameters that are fixed; those that are scales are divided by `size`."""
+        return record_of(self.response).holding(self.fixed or {}, size)
+
 
 def count(name, value, least=1):
     """Return an integer; raise if it is below `least`."""
@@ -104,6 +109,7 @@ def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
             f"sampler={options.sampler!r} is not one of response={options.response!r}; use 'auto' or one of "
             f"{', '.join(map(repr, known))}"
         )
+    _check_fixed(options.fixed, record)
     choice("keep", options.keep, get_args(Keep))
     check_policy(options.nan_policy)
     for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
@@ -137,6 +143,21 @@ def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
             f"slab_df={options.slab_df!r}; use prior='horseshoe' and, to bound large coefficients, slab= alone"
         )
     return options
+
+
+def _check_fixed(fixed, record):
+    """Raise unless these are numbers for parameters that the response draws."""
+    if fixed is None:
+        return
+    if not isinstance(fixed, Mapping):
+        raise TypeError(f"fixed={fixed!r} is a {type(fixed).__name__}; pass a dict, as fixed={{'size': 2.0}}")
+    known = {one.word: one for one in record.own if record.general}
+    for name, value in fixed.items():
+        if name not in known:
+            names = f"use {', '.join(map(repr, known))}" if known else "there are none; leave fixed= out"
+            raise ValueError(f"fixed has {name!r}, which is no parameter that response={record.word!r} can hold fixed: {names}")
+        if isinstance(value, (str, bool)) or not math.isfinite(value) or not value > known[name].above:
+            raise ValueError(f"fixed[{name!r}]={value!r} is out of range; use a finite number above {known[name].above:g}")
 
 
 def storage_type(dtype, quantize, response):
@@ -464,7 +485,7 @@ def check_spread(X, found, options):
     found : Outcomes
     options : Options
     """
-    record, p = record_of(options.response), X.shape[1]
+    record, p = options.record(), X.shape[1]
     if not (record.own and record.general and (record.log or record.logit or record.scaled)):
         return
     lead = int(options.fit_intercept)

@@ -27,6 +27,7 @@ from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions, responses, survival
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
+from numbastats.bayes.checks import Checks
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
@@ -78,7 +79,7 @@ class _Rows(TypedDict, total=False):
     censored: tuple[ArrayLike, ArrayLike]
 
 
-class _Regression(Estimator, Options):
+class _Regression(Checks, Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
     _responses: tuple[str, ...] = (PROBIT.word,)
@@ -195,8 +196,9 @@ class _Regression(Estimator, Options):
         else:  # rows that are read again at every pass would be sent at every pass
             work = None if again else functools.partial(work_of, *source.shape, self.chains)
             device = choose_device(self.device, work=work, workers=self.workers)
+        record = Options.record(self, found.size)
         workers = 1 if is_executor(self.workers) else self.workers  # the executor's workers take whole chains
-        rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
+        rows = lambda where: Rows(X, where, workers, *source.code, response=record, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)
 
     def _chains(self, facts, units, free, shared):
@@ -276,7 +278,7 @@ class _Regression(Estimator, Options):
 
     @property
     def _record(self):
-        return record_of(self._options.response)
+        return self._options.record()
 
     def _need_draws(self, what):
         self._fitted()
@@ -551,7 +553,13 @@ class _Regression(Estimator, Options):
         return model
 
     def to_inference_data(
-        self, X: ArrayLike | None = None, y: ArrayLike | None = None, offset: ArrayLike | None = None, *, rng: RNG = None
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        *,
+        rng: RNG = None,
+        **rows: Unpack[_Rows],
     ) -> Any:
         """The draws as an ArviZ object; needs the package arviz.
 
@@ -560,11 +568,13 @@ class _Regression(Estimator, Options):
         X : array_like, shape (n, p), optional
             The rows of the fit, for the groups "log_likelihood", "posterior_predictive" and "observed_data".
         y : array_like, shape (n,), optional
-            Their outcomes.
+            Their outcomes; None with `censored`.
         offset : array_like, shape (n,), optional
             What `fit` got, if it got one.
         rng : None, int, SeedSequence or Generator
             Seed of the outcomes in "posterior_predictive", as for `sample_outcomes`.
+        exposure, sample_weight, event, censored : optional
+            As in `waic`, for "log_likelihood". "observed_data" then has "event" or "upper", too; drawn outcomes are whole ones.
 
         Returns
         -------
@@ -581,7 +591,7 @@ class _Regression(Estimator, Options):
             Without draws, for X without y, and as `loo`.
         """
         self._need_draws("to_inference_data")
-        if (X is None) != (y is None):
+        if (X is None) != (y is None and rows.get("censored") is None):
             raise ValueError("X and y come together: pass both, or neither")
         try:
             import arviz
@@ -595,14 +605,19 @@ class _Regression(Estimator, Options):
         coords, dims = {"feature": [str(n) for n in names]}, {"beta": ["feature"], "log_lambda": ["feature"]}
         if X is not None:
             shape = self.draws_["log_tau"].shape
-            parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset)]
-            drawn = self.sample_outcomes(X, offset=offset, rng=rng).reshape(*shape, -1)
+            parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset, **rows)]
+            drawn: Any = self.sample_outcomes(X, offset=offset, exposure=rows.get("exposure"), rng=rng)
+            seen = {"y": y, "event": rows.get("event")}
+            if (ends := rows.get("censored")) is not None:
+                seen = dict(zip(("y", "upper"), ends, strict=True))
+            seen = {name: arguments.column(v) for name, v in seen.items() if v is not None}
             groups |= {
                 "log_likelihood": {"y": np.concatenate(parts, axis=2)},
-                "posterior_predictive": {"y": drawn},
-                "observed_data": {"y": arguments.column(y)},
+                "posterior_predictive": {"y": drawn.reshape(*shape, -1)},
+                "observed_data": seen,
             }
-            dims["y"], coords["row"] = ["row"], np.arange(len(groups["observed_data"]["y"])).tolist()
+            dims |= {name: ["row"] for name in seen}
+            coords["row"] = np.arange(drawn.shape[1]).tolist()
         if "posterior" in inspect.signature(arviz.from_dict).parameters:  # before ArviZ 1.0
             return arviz.from_dict(**groups, coords=coords, dims=dims)
         return arviz.from_dict(groups, coords=coords, dims=dims)
@@ -858,6 +873,7 @@ class HorseshoeClassifier(_Classifier):
     standardize: bool = True
     quantize: bool = fixed(False)
     dtype: Single | DTypeLike | None = None
+    fixed: Any = arguments.fixed(None)
 
     def fit(
         self,
@@ -918,6 +934,9 @@ class HorseshoeRegression(_Regression):
         =================  ==================================================================================================
 
         Which one fits data: :doc:`/outcomes`.
+    fixed : dict, optional
+        Values of parameters that the distribution has beside m, by the names in `dispersion_`, which are then not drawn:
+        ``{"df": 4.0}``, ``{"size": 2.0}``, ``{"sigma": 1.0}``. Not for "gaussian".
     prior : {"horseshoe", "horseshoe+"}
         lambda_j below is half-Cauchy, or the product of two half-Cauchy variables: more mass near 0 and far out.
     tau_scale : float
@@ -1337,7 +1356,8 @@ class HorseshoeRegression(_Regression):
         """Draws of the parameters that the distribution of an outcome has beside its predictor, shape (chains, draws), by name.
 
         "sigma" for "gaussian", "student_t" and lifetimes, whose logarithm has the scale sigma; "df" for "student_t"; "size" for
-        "negative_binomial", "shape" for "gamma", "precision" for "beta". Empty for other responses, and where no draws are kept.
+        "negative_binomial", "shape" for "gamma", "precision" for "beta". Without those of `fixed`. Empty for other responses, and
+        where no draws are kept.
         """
         self._fitted()
         return {one.word: one.value(self.draws_[one.name]) for one in self._record.own if one.name in self.draws_}
@@ -1582,6 +1602,7 @@ class BayesProbit(_Classifier):
     response: Any = fixed(PROBIT.word)
     prior: Prior = dataclasses.field(default="horseshoe", kw_only=False)
     sampler: Sampler = "auto"
+    fixed: Any = arguments.fixed(None)
 
     def fit(self, X: ArrayLike | Blocks, y: ArrayLike | None = None) -> Self:
         """Sample the posterior.

@@ -231,14 +231,15 @@ class Rows:
             g, total = self._run(self.response.kernels, B, (none, none), streams, 0)
             return total, g
         count = len(self.own)
-        P = np.zeros((B.shape[0], k.OWN))
-        P[:, :count] = B[:, :count]
+        P, places = self.response.own_numbers(B.shape[0])
+        P[:, places] = B[:, :count]
         g, sums = self._run(self.response.kernels, B[:, count:], (none, none), streams, 0, P)
         sums = sums.reshape(-1, 1 + k.OWN)
-        for j, one in enumerate(self.own):
+        slopes = sums[:, [1 + j for j in places]]
+        for i, (j, one) in enumerate(zip(places, self.own, strict=True)):
             sums[:, 0] += one.log_prior(P[:, j])
-            sums[:, 1 + j] += one.log_prior_slope(P[:, j])
-        return sums[:, 0].copy(), np.concatenate([sums[:, 1 : 1 + count], g], axis=1)
+            slopes[:, i] += one.log_prior_slope(P[:, j])
+        return sums[:, 0].copy(), np.concatenate([slopes, g], axis=1)
 
     def _jointly(self, b):
         """Of a `Joint` response linear predictors, shape (n, predictors), outcomes and weights; b goes by predictors."""

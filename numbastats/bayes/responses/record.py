@@ -38,6 +38,10 @@ class Own(NamedTuple):
         The transformed parameter at the start of the chains.
     label : str
         Name of the parameter itself; by default `name` without "log_".
+    transform : callable
+        The transformed parameter, given the parameter itself.
+    above : float
+        The parameter itself is above this.
     """
 
     name: str
@@ -46,6 +50,8 @@ class Own(NamedTuple):
     scale: bool = False
     start: float = 0.0
     label: str = ""
+    transform: Callable = np.log
+    above: float = 0.0
 
     @property
     def word(self):
@@ -102,6 +108,8 @@ class Record:
     log_density, tail, quantile : callable
         ``log_density(y, m, own)``, P(Y > y) as ``tail(y, m, own)``, and ``quantile(u, m, own)``, by which outcomes are drawn.
     own : tuple of Own
+    held : dict
+        Own parameters that are fixed, which `own` has no more: the place of each in it, and the transformed value.
     level : callable
         Where an intercept may start, given weights, offsets and outcomes: by default at 0.
     robust : bool
@@ -148,6 +156,7 @@ class Record:
     tail: Callable
     quantile: Callable
     own: tuple[Own, ...] = ()
+    held: dict[str, tuple[int, float]] = field(default_factory=dict, init=False)
     level: Callable = lambda weights, offsets, outcomes: 0.0
     robust: bool = False
     classes: bool = False
@@ -163,7 +172,22 @@ class Record:
     stored: tuple[str, ...] = ()
 
     def __reduce__(self):  # pickled by its word: functions are not
-        return record_of, (self.word,)
+        return _restored, (self.word, self.held)
+
+    def holding(self, values, size=1.0):
+        """The record with some own parameters fixed, given by their words; scales are divided by `size`."""
+        held = {}
+        for j, one in enumerate(self.own):
+            if one.word in values:
+                held[one.name] = j, float(one.transform(values[one.word] / (size if one.scale else 1.0)))
+        return self._held(held) if held else self
+
+    def _held(self, held):
+        found = object.__new__(type(self))  # a copy would come from the pickle, which is the record of the word
+        vars(found).update(vars(self))
+        object.__setattr__(found, "own", tuple(one for one in self.own if one.name not in held))
+        object.__setattr__(found, "held", held)
+        return found
 
     @property
     def scaled(self):
@@ -175,9 +199,15 @@ class Record:
         """Whether rows take own parameters and both ends of an outcome."""
         return getattr(self, "constants", None) is not None
 
+    @property
+    def discrete(self):
+        """Whether outcomes are whole numbers."""
+        return not self.classes and self.holds is not None and not self.holds(np.array(0.5))
+
     def own_of(self, draws):
         """The own parameters of all draws in one row, by name."""
-        return {own.name: draws[own.name].reshape(-1) for own in self.own}
+        found = {own.name: draws[own.name].reshape(-1) for own in self.own}
+        return found | {name: np.full(draws["log_tau"].size, v) for name, (_, v) in self.held.items()}
 
     def mean_of(self, m, own=None):
         """Mean outcomes of linear predictors."""
@@ -243,18 +273,34 @@ class Response(Record):
 
     def __post_init__(self):
         passes = {} if self.row is None else k.passes(self.word, self.row, self.weighted, self.stored, self.constants)
-        found = {"kernels": passes}
+        object.__setattr__(self, "kernels", passes)
         if self.general:
-            found |= {"_values": k.values(self.word, self.row, self.constants)}
-            found |= {"log_density": self._log_density, "derivatives": self._derivatives}
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, "_values", k.values(self.word, self.row, self.constants))
+            self._bind()
+
+    def _bind(self):
+        object.__setattr__(self, "log_density", self._log_density)
+        object.__setattr__(self, "derivatives", self._derivatives)
+
+    def _held(self, held):
+        found = super()._held(held)
+        found._bind()
+        return found
+
+    def own_numbers(self, many):
+        """Own parameters of so many draws, shape (many, OWN), those that are fixed filled in, and the places of the others."""
+        P = np.zeros((many, k.OWN))
+        for j, v in self.held.values():
+            P[:, j] = v
+        taken = {j for j, _ in self.held.values()}
+        return P, [j for j in range(k.OWN) if j not in taken][: len(self.own)]
 
     def _of_rows(self, y, m, own, count):
         """The first numbers of `row`, an array for each, of outcomes y or their ends in front; m has a column for each of own."""
         m = np.asarray(m, np.float64)
-        many, P = m.ndim == 2, np.zeros((m.shape[1] if m.ndim == 2 else 1, k.OWN))
-        for j, one in enumerate(self.own):
+        many = m.ndim == 2
+        P, places = self.own_numbers(m.shape[1] if many else 1)
+        for j, one in zip(places, self.own, strict=True):
             P[:, j] = own[one.name]
         M = np.ascontiguousarray(m if many else m[:, None])
         Y = np.ascontiguousarray(np.broadcast_to(_ends(y, m)[..., 0] if many else _ends(y, m), (2, len(M))), np.float64)
@@ -341,6 +387,11 @@ class Joint(Record):
 
 def _known():
     return importlib.import_module(__name__.rpartition(".")[0]).RESPONSES
+
+
+def _restored(word, held):
+    """A record from its pickle."""
+    return record_of(word)._held(held) if held else record_of(word)
 
 
 def word_of(response):
