@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_BARS = 1000
+_SLOWEST = 4  # parameters that are drawn without a name
 _TICKS = np.array([1e-4, 1e-3, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999])
 
 __all__ = [
+    "calibration",
+    "check",
     "contours",
     "criteria",
     "densities",
@@ -908,7 +911,8 @@ def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | Non
     if not hasattr(model, "coef_"):
         raise TypeError(f"model is a {type(model).__name__}; forest shows the coefficients of a regression of numbastats.bayes")
     table = model.summary(level)
-    keep = [i for i, name in enumerate(table["name"]) if name not in ("intercept", "log_tau", "log_sigma")]
+    others = {"intercept", *(name for name in model.draws_ if name.startswith("log_"))}
+    keep = [i for i, name in enumerate(table["name"]) if name not in others]
     name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))
     order = np.argsort(mean) if sort else np.arange(mean.size)[::-1]
     ax = _axes(ax, figsize=(6.0, 1.0 + 0.2 * mean.size))
@@ -920,28 +924,44 @@ def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | Non
     return ax
 
 
-def _chains(model, name):
-    """Draws (chains, draws) of one column of the summary."""
+def _of_chains(model, name, ax, draw):
+    """Draw one parameter, shape (chains, draws), or the slowest ones, one into each of several axes; returns the axes."""
     draws, names = model._side_by_side()
-    return draws[:, :, list(names).index(choice("name", name, tuple(names)))]
+    if name is not None:
+        found = _axes(ax, figsize=(8.0, 3.0))
+        draw(draws[:, :, list(names).index(choice("name", name, tuple(names)))], name, found)
+        return found
+    from numbastats.bayes import ess_bulk
+
+    slowest = np.argsort(ess_bulk(draws), kind="stable")[:_SLOWEST]
+    found = _axes(ax, nrows=slowest.size, figsize=(8.0, 2.2 * slowest.size)) if ax is None else ax
+    found = np.atleast_1d(np.asarray(found, dtype=object))
+    if found.size != slowest.size:
+        raise ValueError(
+            f"ax has {found.size} axes, and without a name the {slowest.size} slowest parameters are drawn: pass as many axes, "
+            "or a name"
+        )
+    for one, j in zip(found.ravel(), slowest, strict=True):
+        draw(draws[:, :, j], names[j], one)
+    return found
 
 
 @names_ours
-def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
-    """Draws of one parameter in the order of drawing, a line for each chain.
+def trace(model: Any, name: str | None = None, *, ax: Any = None) -> Any:
+    """Draws of parameters in the order of drawing, a line for each chain.
 
     Parameters
     ----------
     model : fitted estimator of numbastats.bayes
         With its draws (keep="draws").
-    name : str
-        A name of ``model.summary()["name"]``.
-    ax : matplotlib.axes.Axes, optional
+    name : str, optional
+        A name of ``model.summary()["name"]``. By default the four with the smallest bulk effective sample size.
+    ax : matplotlib.axes.Axes, or array of them without a name, optional
         Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes, or array of them without a name
         The axes that were drawn into.
 
     Raises
@@ -949,30 +969,100 @@ def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
     ImportError
         Without matplotlib.
     ValueError
-        For a name that the summary does not have, and models without their draws.
+        Without draws, for an unknown name, and for another number of axes than of parameters.
     """
-    draws = _chains(model, name)
-    ax = _axes(ax, figsize=(8.0, 3.0))
-    for k, chain in enumerate(draws):
-        ax.plot(chain, lw=0.6, alpha=0.8, label=f"chain {k + 1}")
-    ax.set(xlabel="draw", ylabel=name)
-    return ax
+
+    def draw(draws, name, ax):
+        for k, chain in enumerate(draws):
+            ax.plot(chain, lw=0.6, alpha=0.8, label=f"chain {k + 1}")
+        ax.set(xlabel="draw", ylabel=name)
+
+    return _of_chains(model, name, ax, draw)
 
 
 @names_ours
-def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Axes:
+def rank(model: Any, name: str | None = None, *, bins: int = 20, ax: Any = None) -> Any:
     """Histograms of the ranks that the draws of each chain have among all; chains that agree give level ones.
 
     Parameters
     ----------
     model : fitted estimator of numbastats.bayes
         With its draws (keep="draws").
-    name : str
-        A name of ``model.summary()["name"]``.
+    name : str, optional
+        A name of ``model.summary()["name"]``. By default the four with the smallest bulk effective sample size.
     bins : int
         Of each histogram.
+    ax : matplotlib.axes.Axes, or array of them without a name, optional
+        Where to draw; the axes of a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or array of them without a name
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        Without draws, for an unknown name, and for another number of axes than of parameters.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat for
+    assessing convergence of MCMC", Bayesian Analysis 16 (2021), section 4.
+    """
+    return _of_chains(model, name, ax, lambda draws, name, ax: _ranks(draws, name, ax, bins))
+
+
+def _ranks(draws, name, ax, bins):
+    ranks = np.empty(draws.size)
+    ranks[np.argsort(draws, axis=None, kind="stable")] = np.arange(draws.size)
+    for k, chain in enumerate(ranks.reshape(draws.shape)):
+        counts, edges = np.histogram(chain, bins, (0, draws.size))
+        ax.stairs(counts, edges, label=f"chain {k + 1}")
+    ax.axhline(draws.shape[1] / bins, color=_ink(ax), lw=0.8, ls=":")
+    ax.set(xlabel=f"rank of {name} among the draws of all chains", ylabel="draws", ylim=(0, None))
+    ax.legend(frameon=False)
+
+
+def _regression(model, name, method):
+    """Raise unless a model has a method of the regressions."""
+    if not hasattr(model, method):
+        raise TypeError(f"model is a {type(model).__name__}; {name} is of a fitted regression of numbastats.bayes")
+
+
+@names_ours
+def check(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    statistic: Any = None,
+    *,
+    level: float = 0.9,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Axes:
+    """Posterior predictive check: statistics of the outcomes beside those of outcomes that the model draws.
+
+    One statistic is a line in the histogram of the replicated ones. Several are points beside intervals, in standard deviations
+    of the replicated ones around their means.
+
+    Parameters
+    ----------
+    model : fitted estimator of numbastats.bayes
+        With its draws (keep="draws").
+    X : array_like, shape (n, p)
+    y : array_like, shape (n,)
+        None with `censored`.
+    statistic : str, callable, sequence or dict of these, optional
+        As in the method `check` of the model: "mean", "sd", "zeros", "max", "quantiles" or a function.
+    level : float
+        Probability of the intervals, between 0 and 1.
     ax : matplotlib.axes.Axes, optional
         Where to draw; the axes of a new figure by default.
+    **options
+        draws, offset, exposure, event, censored and rng, as in that method.
 
     Returns
     -------
@@ -983,24 +1073,99 @@ def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Ax
     ------
     ImportError
         Without matplotlib.
-    ValueError
-        For a name that the summary does not have, and models without their draws.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat for
-    assessing convergence of MCMC", Bayesian Analysis 16 (2021), section 4.
+    TypeError, ValueError
+        For what is no regression; as the method.
     """
-    draws = _chains(model, name)
-    ranks = np.empty(draws.size)
-    ranks[np.argsort(draws, axis=None, kind="stable")] = np.arange(draws.size)
-    ax = _axes(ax, figsize=(8.0, 3.0))
-    for k, chain in enumerate(ranks.reshape(draws.shape)):
-        counts, edges = np.histogram(chain, bins, (0, draws.size))
-        ax.stairs(counts, edges, label=f"chain {k + 1}")
-    ax.axhline(draws.shape[1] / bins, color=_ink(ax), lw=0.8, ls=":")
-    ax.set(xlabel=f"rank of {name} among the draws of all chains", ylabel="draws", ylim=(0, None))
+    from numbastats.bayes.checks import replicated, table_of
+
+    _regression(model, "check", "check")
+    level = checked_level(level)
+    found = replicated(model, X, y, statistic, **options)
+    table = table_of(found, level)
+    if len(found) == 1:
+        [(name, (_, new))] = found.items()
+        ax = _axes(ax)
+        ax.hist(new, min(30, np.unique(new).size), color="0.85", label="drawn by the model")
+        ax.axvline(table["observed"][0], color="C1", label=f"data, p = {table['p'][0]:.2g}")
+        ax.set(xlabel=name, ylabel="draws")
+        ax.legend(frameon=False)
+        return ax
+    ax = _axes(ax, figsize=(6.0, 1.0 + 0.35 * len(found)))
+    sd = np.array([new.std() for _, new in found.values()])
+    unit = np.where(sd > 0.0, sd, 1.0)
+    lower, upper, seen = ((table[name] - table["mean"]) / unit for name in ("lower", "upper", "observed"))
+    at = np.arange(len(found))[::-1]
+    ax.hlines(at, lower, upper, color="0.75", lw=6, label=f"{percent(level)} of those drawn by the model")
+    ax.plot(seen, at, "o", color="C1", label="data")
+    ax.set_yticks(at, list(found))
+    ax.set(xlabel="less the mean of the model, in its standard deviations")
     ax.legend(frameon=False)
+    return ax
+
+
+@names_ours
+def calibration(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    bins: int = 10,
+    *,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Axes:
+    """Whether predicted probabilities are right: of classes observed shares against them; of other outcomes a histogram.
+
+    The bars of numbers, counts and lifetimes are of P(new outcome <= y), which is uniform if the model is right.
+
+    Parameters
+    ----------
+    model : fitted estimator of numbastats.bayes
+        With its draws (keep="draws").
+    X : array_like, shape (n, p)
+    y : array_like, shape (n,)
+        None with `censored`.
+    bins : int
+    level : float
+        Probability of the exact binomial intervals, between 0 and 1.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
+    **options
+        new, offset, exposure, sample_weight, event and censored, as in the method `calibration` of the model. By default rows are
+        those of the fit, and predicted without themselves.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no regression; as the method.
+
+    Warns
+    -----
+    UserWarning
+        As the method.
+    """
+    _regression(model, "calibration", "calibration")
+    table = model.calibration(X, y, bins, level=level, **options)
+    ax = _axes(ax)
+    classes = hasattr(model, "classes_")
+    at, unit = (table["predicted"], 1.0) if classes else (0.5 * (table["from"] + table["to"]), len(table["from"]))
+    ends = unit * np.stack([table["observed"] - table["lower"], table["upper"] - table["observed"]])
+    if classes:
+        ax.plot([0.0, 1.0], [0.0, 1.0], "k-", lw=0.8)
+        ax.set(xlabel=f"predicted probability of {model.classes_[1]}", ylabel=f"observed share, {percent(level)} interval")
+    else:
+        ax.stairs(unit * table["observed"], np.append(table["from"], 1.0), fill=True, color="0.85")
+        ax.axhline(1.0, color="k", lw=0.8)
+        ax.set(xlabel="probability of a new outcome up to the observed one", ylabel=f"density, {percent(level)} interval")
+        ax.set_ylim(bottom=0.0)
+    ax.errorbar(at, unit * table["observed"], yerr=np.maximum(ends, 0.0), fmt="o", color="C0", ms=4, lw=1)
     return ax
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, get_args
 
 import numpy as np
@@ -55,6 +55,7 @@ class Options:
     """Parameters of an estimator; by themselves those when `fit` was called, as later changes take effect at the next fit."""
 
     response: Any = PROBIT.word
+    fixed: Mapping[str, float] | None = None
     prior: Any = "horseshoe"
     tau_scale: float = 1.0
     tau: float | None = None
@@ -82,6 +83,10 @@ class Options:
     callback: Callable[[dict[str, Any]], Any] | None = None
     progress: bool = False
 
+    def record(self, size=1.0):
+        """The record of the response, with the parameters that are fixed; those that are scales are divided by `size`."""
+        return record_of(self.response).holding(self.fixed or {}, size)
+
 
 def count(name, value, least=1):
     """Return an integer; raise if it is below `least`."""
@@ -97,11 +102,14 @@ def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
     choice("response", options.response, responses)
     choice("prior", options.prior, priors)
     known, record = samplers_of(options.response), record_of(options.response)
+    if not record.intercept:
+        options = dataclasses.replace(options, fit_intercept=False)
     if options.sampler not in (AUTO, *known):
         raise ValueError(
             f"sampler={options.sampler!r} is not one of response={options.response!r}; use 'auto' or one of "
             f"{', '.join(map(repr, known))}"
         )
+    _check_fixed(options.fixed, record)
     choice("keep", options.keep, get_args(Keep))
     check_policy(options.nan_policy)
     for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
@@ -135,6 +143,21 @@ def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
             f"slab_df={options.slab_df!r}; use prior='horseshoe' and, to bound large coefficients, slab= alone"
         )
     return options
+
+
+def _check_fixed(fixed, record):
+    """Raise unless these are numbers for parameters that the response draws."""
+    if fixed is None:
+        return
+    if not isinstance(fixed, Mapping):
+        raise TypeError(f"fixed={fixed!r} is a {type(fixed).__name__}; pass a dict, as fixed={{'size': 2.0}}")
+    known = {one.word: one for one in record.own if record.general}
+    for name, value in fixed.items():
+        if name not in known:
+            names = f"use {', '.join(map(repr, known))}" if known else "there are none; leave fixed= out"
+            raise ValueError(f"fixed has {name!r}, which is no parameter that response={record.word!r} can hold fixed: {names}")
+        if isinstance(value, (str, bool)) or not math.isfinite(value) or not value > known[name].above:
+            raise ValueError(f"fixed[{name!r}]={value!r} is out of range; use a finite number above {known[name].above:g}")
 
 
 def storage_type(dtype, quantize, response):
@@ -462,7 +485,7 @@ def check_spread(X, found, options):
     found : Outcomes
     options : Options
     """
-    record, p = record_of(options.response), X.shape[1]
+    record, p = options.record(), X.shape[1]
     if not (record.own and record.general and (record.log or record.scaled)):
         return
     lead = int(options.fit_intercept)
@@ -571,7 +594,7 @@ def lifetimes(y, event, upper, n, options, *, whole=True):
                 "above the upper one; pass (t, t) for a time t, (t, np.inf) for one above t, (0, t) for one below"
             )
         y = np.maximum(y, 0.0)
-    if not whole:
+    if not whole or record_of(options.response).proportional:
         return np.array([y, upper])
     exact, right, left = y == upper, upper == np.inf, (y == 0.0) & (upper < np.inf)
     if (right | left).all() and not (left.any() and (right & (y > 0.0)).any()):
@@ -583,6 +606,45 @@ def lifetimes(y, event, upper, n, options, *, whole=True):
     if same.size == 1 and ((y <= same[0]) & (same[0] <= upper)).all():
         raise ValueError(f"all times may be {float(same[0])!r}, so that sigma is not determined; pass times that differ")
     return np.array([y, upper])
+
+
+def no_strata(record):
+    """The error for strata of a response that has no use for them."""
+    others = ", ".join(repr(one.word) for one in RESPONSES.values() if one.proportional)
+    return ValueError(f"strata= is for response={others}, not for {record.word!r}; leave it out, or pass dummies in X")
+
+
+def with_strata(ends, strata, n, record):
+    """Outcomes, of proportional hazards with upper ends and numbers of strata, shape (3, n), and labels of the strata."""
+    if not record.proportional:
+        if strata is not None:
+            raise no_strata(record)
+        return ends, None
+    labels, numbers = None, np.zeros(n, np.int64)
+    if strata is not None:
+        strata = outcomes_of_rows(strata, n)
+        if (missing := is_missing(strata)).any():
+            raise ValueError(f"strata[{int(np.argmax(missing))}] is missing; drop such rows, or pass nan_policy='omit'")
+        labels, numbers = np.unique(strata, return_inverse=True)
+    lower, upper = np.broadcast_to(ends, (2, n))
+    event = lower == upper
+    if not (event | (upper == np.inf)).all():
+        i = int(np.argmin(event | (upper == np.inf)))
+        raise ValueError(
+            f"censored=({float(lower[i])!r}, {float(upper[i])!r}) at row {i}, but response={record.word!r} compares the rows at "
+            "risk at known times: pass event= or upper ends of inf, or use a response that is a distribution of lifetimes"
+        )
+    if not event.any():
+        raise ValueError(f"all times are censored: with response={record.word!r} the coefficients would be those of the prior")
+    last = np.full(numbers.max() + 1, -np.inf)
+    np.maximum.at(last, numbers, lower)
+    if not (event & (lower < last[numbers])).any():
+        where = " of its stratum" * (strata is not None)
+        raise ValueError(
+            f"no row{where} has a time above that of an event, so that no hazards are compared; pass times that differ, or fewer "
+            "strata"
+        )
+    return np.array([lower, upper, numbers]), labels
 
 
 def _median(v, weights):

@@ -217,7 +217,7 @@ class Run:
         """Parts of the state that every draw keeps."""
         names = {"draws": ("b", "log_tau"), "all": ("b", "log_tau", "d")}.get(self.options.keep, ())
         found = self.chains.quantities() if names else ()
-        extras = [own.name for own in record_of(self.options.response).own]
+        extras = [own.name for own in self.options.record().own]
         return (*names, *(name for name in (*extras, "log_slab", "accepted", "loglik") if name in found))
 
     def _quantities(self, b, log_tau, accepted):
@@ -270,7 +270,7 @@ class Run:
             "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
             "log_tau": T + math.log(self.scaling.unit),
         }
-        for own in record_of(self.options.response).own:
+        for own in self.options.record().own:
             if own.name in self._kept:
                 draws[own.name] = self._kept[own.name] + (math.log(self.scaling.size) if own.scale else 0.0)
         if "log_slab" in self._kept and math.isfinite(self.options.slab_df):
@@ -342,7 +342,8 @@ class Run:
         if not options.standardize:
             tips.append("standardize=True unless the columns' standard deviations are near 1")
         if options.slab is None and record.separable:
-            tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
+            what = "separate the classes" if record.classes else "have the order of the times"
+            tips.append(f"slab=3.0 (with standardised columns) where columns {what}, or nearly do")
         elif options.slab is None and hopeless:
             tips.append("slab= the size of the largest coefficients that may be")
         n, p = self.chains.n, self.chains.p

@@ -24,20 +24,21 @@ from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
-from numbastats.bayes import arguments, predictions, responses
+from numbastats.bayes import arguments, predictions, responses, survival
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
+from numbastats.bayes.checks import Checks
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
-from numbastats.bayes.responses.record import facts_of_rows, record_of, word_of
+from numbastats.bayes.responses.record import Joint, facts_of_rows, record_of, word_of
 from numbastats.bayes.samplers import scales
 from numbastats.random import RNG
 
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
-_FITTED = ("_options", "_run", "_shifted")
+_FITTED = ("_options", "_run", "_shifted", "_strata", "_baseline")
 _WIDE = 10.0  # prior standard deviation of unpenalised coefficients, where a flat prior may make the posterior improper
 
 Kind: TypeAlias = Literal["mean", "outcome", "median"]
@@ -72,6 +73,7 @@ class Outcomes(NamedTuple):
     outcomes: NDArray[np.float64] | None = None
     level: float = 0.0
     size: float = 1.0
+    strata: NDArray[Any] | None = None
 
 
 class _Rows(TypedDict, total=False):
@@ -83,7 +85,7 @@ class _Rows(TypedDict, total=False):
     censored: tuple[ArrayLike, ArrayLike]
 
 
-class _Regression(Estimator, Options):
+class _Regression(Checks, Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
     _responses: tuple[str, ...] = (PROBIT.word,)
@@ -109,7 +111,7 @@ class _Regression(Estimator, Options):
 
     # --- sampling ---
 
-    def _fit(self, X, y, sample_weight=None, offset=None, exposure=None, event=None, censored=None):
+    def _fit(self, X, y, sample_weight=None, offset=None, exposure=None, event=None, censored=None, strata=None):
         """Sample the posterior; the docstrings of `fit` list parameters and exceptions."""
         params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
@@ -122,6 +124,7 @@ class _Regression(Estimator, Options):
             "exposure": exposure,
             "event": event,
             "censored": upper,
+            "strata": strata,
         }
         for called, values in given.items():
             one = called == "y" and hasattr(values, "iloc") and values.shape[1:] == (1,)
@@ -148,11 +151,13 @@ class _Regression(Estimator, Options):
         if not reader.streamed:
             arguments.check_spread(reader.X, found, options)
         arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
-        storage = storage_by_size(facts) if storage is None else storage
+        record = record_of(options.response)
+        storage = ("float64" if isinstance(record, Joint) else storage_by_size(facts)) if storage is None else storage
         free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
         arguments.check_free(free, found.facts, facts.n, facts.p, options)
         shared = arguments.scales_of(self.groups, names, facts.p, free)
-        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize, unpenalized=free)
+        standard = dict(intercept=options.fit_intercept, standardize=self.standardize, centred=not record.intercept)
+        units = scaling(facts, storage, unpenalized=free, **standard)
         units = units._replace(level=found.level, size=found.size)
         rows = self._rows(reader, facts, found, storage, units)
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
@@ -164,6 +169,7 @@ class _Regression(Estimator, Options):
                 run = Run(make(rows, None, chains=self.chains), options, units, labels)
         self._forget()
         self._options, self._run, self._shifted = options, run, offset is not None or exposure is not None
+        self._strata = found.strata
         self.n_features_in_, self.n_missing_ = facts.p, missing
         if found.classes is not None:
             self.classes_ = found.classes
@@ -176,7 +182,7 @@ class _Regression(Estimator, Options):
             raise
         return self
 
-    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored):
+    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored, strata):
         """The outcomes in the sampler's form."""
         raise NotImplementedError
 
@@ -185,19 +191,20 @@ class _Regression(Estimator, Options):
         source = Source(
             reader, facts, found.signs, found.event, storage=storage, units=units, rounded=self.quantize, outcomes=found.outcomes
         )
-        n, p = facts.n, facts.p + self.fit_intercept
+        n, p, joint = facts.n, facts.p + units.intercept, isinstance(record_of(self.response), Joint)
         sampler = sampler_of(self.response, self.sampler, n, p, self.slab)
-        again = reader.streamed and not sampler.by_rows(n, p)
+        again = reader.streamed and not sampler.by_rows(n, p) and not joint
         again |= reader.sparse and not sampler.passes  # sums over sparse rows are made as they are
         again &= storage in ("float64", "float32")
         X = source if again else source.load()
-        if is_executor(self.workers) or not sampler.passes:  # executors take host arrays
+        if is_executor(self.workers) or not sampler.passes or joint:  # executors and functions of arrays take host arrays
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass
             work = None if again else functools.partial(work_of, *source.shape, self.chains)
             device = choose_device(self.device, work=work, workers=self.workers)
+        record = Options.record(self, found.size)
         workers = 1 if is_executor(self.workers) else self.workers  # the executor's workers take whole chains
-        rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
+        rows = lambda where: Rows(X, where, workers, *source.code, response=record, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)
 
     def _chains(self, facts, units, free, shared):
@@ -259,6 +266,10 @@ class _Regression(Estimator, Options):
         self.sample_stats_ = found.sample_stats
         self.sampler_, self.n_iter_, self.converged_ = found.stats["sampler"], found.n_iter, found.converged
         self._point_estimates()
+        if self._record.proportional and self.draws_:
+            run, strata = self._run, self._strata
+            rows, labels = run.rows if isinstance(run, Spread) else run.chains.rows, np.zeros(1) if strata is None else strata
+            self._baseline = survival.baseline(rows, run._kept["b"], run.scaling.shift, labels, strata is not None)
         if not (self._run.stopped or self.converged_):
             warn(self._run.complaint(), ConvergenceWarning)
 
@@ -273,7 +284,7 @@ class _Regression(Estimator, Options):
 
     @property
     def _record(self):
-        return record_of(self._options.response)
+        return self._options.record()
 
     def _need_draws(self, what):
         self._fitted()
@@ -375,7 +386,8 @@ class _Regression(Estimator, Options):
         -------
         Table
             A dict of arrays by name, which prints as a table, with the level in the headings, and has `to_frame`: "name", "mean",
-            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse", "level".
+            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse", "level"; for response="cox" also
+            "hazard_ratio", e to the median of the coefficient, "ratio_lower" and "ratio_upper".
 
         Raises
         ------
@@ -385,7 +397,8 @@ class _Regression(Estimator, Options):
         self._need_draws("summary")
         level = checked_level(level)
         x, names = self._side_by_side()
-        return predictions.summary(x, names, level)
+        table = predictions.summary(x, names, level)
+        return survival.with_ratios(table, self.draws_, level) if self._record.proportional else table
 
     def _side_by_side(self):
         """All draws side by side (chains, draws, k), and their names."""
@@ -494,6 +507,9 @@ class _Regression(Estimator, Options):
         plain = lambda v: v.tolist() if isinstance(v, (np.generic, np.ndarray)) else np.dtype(v).name  # noqa: E731
         if hasattr(self, "classes_"):
             arrays["classes"] = np.array(self.classes_.tolist())
+        if hasattr(self, "_baseline"):
+            arrays |= {f"baseline_{n}": v for n, v in self._baseline._asdict().items()}
+            arrays["baseline_labels"] = np.array(self._baseline.labels.tolist())
         arrays["header"] = json.dumps([params, facts], default=plain)
         write_archive(path, arrays)
 
@@ -532,6 +548,8 @@ class _Regression(Estimator, Options):
         model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
         model.sample_stats_ = {n[6:]: v for n, v in file.items() if n.startswith("stats_")}
         model.moments_ = {n[8:]: v for n, v in file.items() if n.startswith("moments_")}
+        if "baseline_logs" in file:
+            model._baseline = survival.Baseline(*(file[f"baseline_{n}"] for n in survival.Baseline._fields))
         if "feature_names" in file:
             model.feature_names_in_ = file["feature_names"].astype(object)
         model.n_features_in_, model.n_iter_, model.converged_ = facts["n_features"], facts["n_iter"], facts["converged"]
@@ -541,7 +559,13 @@ class _Regression(Estimator, Options):
         return model
 
     def to_inference_data(
-        self, X: ArrayLike | None = None, y: ArrayLike | None = None, offset: ArrayLike | None = None, *, rng: RNG = None
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        *,
+        rng: RNG = None,
+        **rows: Unpack[_Rows],
     ) -> Any:
         """The draws as an ArviZ object; needs the package arviz.
 
@@ -550,11 +574,13 @@ class _Regression(Estimator, Options):
         X : array_like, shape (n, p), optional
             The rows of the fit, for the groups "log_likelihood", "posterior_predictive" and "observed_data".
         y : array_like, shape (n,), optional
-            Their outcomes.
+            Their outcomes; None with `censored`.
         offset : array_like, shape (n,), optional
             What `fit` got, if it got one.
         rng : None, int, SeedSequence or Generator
             Seed of the outcomes in "posterior_predictive", as for `sample_outcomes`.
+        exposure, sample_weight, event, censored : optional
+            As in `waic`, for "log_likelihood". "observed_data" then has "event" or "upper", too; drawn outcomes are whole ones.
 
         Returns
         -------
@@ -571,7 +597,7 @@ class _Regression(Estimator, Options):
             Without draws, for X without y, and as `loo`.
         """
         self._need_draws("to_inference_data")
-        if (X is None) != (y is None):
+        if (X is None) != (y is None and rows.get("censored") is None):
             raise ValueError("X and y come together: pass both, or neither")
         try:
             import arviz
@@ -585,14 +611,19 @@ class _Regression(Estimator, Options):
         coords, dims = {"feature": [str(n) for n in names]}, {"beta": ["feature"], "log_lambda": ["feature"]}
         if X is not None:
             shape = self.draws_["log_tau"].shape
-            parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset)]
-            drawn = self.sample_outcomes(X, offset=offset, rng=rng).reshape(*shape, -1)
+            parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset, **rows)]
+            drawn: Any = self.sample_outcomes(X, offset=offset, exposure=rows.get("exposure"), rng=rng)
+            seen = {"y": y, "event": rows.get("event")}
+            if (ends := rows.get("censored")) is not None:
+                seen = dict(zip(("y", "upper"), ends, strict=True))
+            seen = {name: arguments.column(v) for name, v in seen.items() if v is not None}
             groups |= {
                 "log_likelihood": {"y": np.concatenate(parts, axis=2)},
-                "posterior_predictive": {"y": drawn},
-                "observed_data": {"y": arguments.column(y)},
+                "posterior_predictive": {"y": drawn.reshape(*shape, -1)},
+                "observed_data": seen,
             }
-            dims["y"], coords["row"] = ["row"], np.arange(len(groups["observed_data"]["y"])).tolist()
+            dims |= {name: ["row"] for name in seen}
+            coords["row"] = np.arange(drawn.shape[1]).tolist()
         if "posterior" in inspect.signature(arviz.from_dict).parameters:  # before ArviZ 1.0
             return arviz.from_dict(**groups, coords=coords, dims=dims)
         return arviz.from_dict(groups, coords=coords, dims=dims)
@@ -848,6 +879,7 @@ class HorseshoeClassifier(_Classifier):
     standardize: bool = True
     quantize: bool = fixed(False)
     dtype: Single | DTypeLike | None = None
+    fixed: Any = arguments.fixed(None)
 
     def fit(
         self,
@@ -903,9 +935,13 @@ class HorseshoeRegression(_Regression):
         exponential        the same with sigma = 1, of the mean exp(m)
         lognormal          a lifetime whose logarithm is normal, with mean m and standard deviation sigma
         loglogistic        a lifetime whose logarithm is m + sigma times a logistic variable
+        cox                a lifetime of the hazard exp(m) times a baseline that is left open; no intercept
         =================  ==================================================================================================
 
         Which one fits data: :doc:`/outcomes`.
+    fixed : dict, optional
+        Values of parameters that the distribution has beside m, by the names in `dispersion_`, which are then not drawn:
+        ``{"df": 4.0}``, ``{"size": 2.0}``, ``{"sigma": 1.0}``. Not for "gaussian".
     prior : {"horseshoe", "horseshoe+"}
         lambda_j below is half-Cauchy, or the product of two half-Cauchy variables: more mass near 0 and far out.
     tau_scale : float
@@ -1047,6 +1083,7 @@ class HorseshoeRegression(_Regression):
         exposure: ArrayLike | None = None,
         event: ArrayLike | None = None,
         censored: tuple[ArrayLike, ArrayLike] | None = None,
+        strata: ArrayLike | None = None,
     ) -> Self:
         """Sample the posterior.
 
@@ -1067,7 +1104,9 @@ class HorseshoeRegression(_Regression):
             Of lifetimes whether they are over at y: True or 1, else False or 0, and y is the time so far (right censoring).
         censored : (array_like, array_like), optional
             Lower and upper ends of lifetimes, in the place of y: equal ones of a time that is known, inf above where it is not
-            over, 0 below where it was over before the upper end; also an interval.
+            over, 0 below where it was over before the upper end; also an interval. "cox" takes no other than right censoring.
+        strata : array_like, shape (n,), optional
+            Labels of groups of rows that have a baseline hazard each, for "cox": rows are compared within their group.
 
         Returns
         -------
@@ -1084,16 +1123,17 @@ class HorseshoeRegression(_Regression):
         TypeError, MemoryError
             As `BayesProbit.fit`.
         """
-        return self._fit(X, y, sample_weight, offset, exposure, event, censored)
+        return self._fit(X, y, sample_weight, offset, exposure, event, censored, strata)
 
-    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored):
+    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored, strata):
         record = record_of(options.response)
         ends = arguments.lifetimes(y, event, censored, n, options)
+        ends, labels = arguments.with_strata(ends, strata, n, record)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.offsets_of_rows(offset, exposure, n, record)
         signs, first = np.ones(n, np.int8), np.atleast_2d(ends)[0]
         y = _logarithms(ends) if record.log else ends
         if not record.scaled:
-            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first)
+            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first, strata=labels)
         rest = y if offset is None else y - offset
         known = np.isfinite(typical := _typical(rest))  # others have the ends 0 and inf
         level, size = arguments.level_and_size(typical[known], None if weights is None else weights[known], options)
@@ -1164,6 +1204,8 @@ class HorseshoeRegression(_Regression):
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | Table:
         """Posterior mean of the outcome of every row, with intervals of the mean outcome or of a single one.
 
+        For response="cox" it is the risk score: the logarithm of the hazard, relative to that of a row of zeros.
+
         Parameters
         ----------
         X : array_like, shape (n, p)
@@ -1189,7 +1231,7 @@ class HorseshoeRegression(_Regression):
         ------
         ValueError
             For a wrong number of columns or offsets, for none where the fit had some, without draws where they are needed, as for
-            response="poisson", and for an infinite mean.
+            response="poisson", for an infinite mean, and of "cox" for any kind but "mean".
 
         Notes
         -----
@@ -1222,7 +1264,13 @@ class HorseshoeRegression(_Regression):
         return Table({name: found, "lower": ends[0], "upper": ends[1]}, level=interval) if frame else (found, *ends)
 
     def predict_survival(
-        self, X: ArrayLike, times: ArrayLike, interval: float | None = None, *, offset: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        times: ArrayLike,
+        interval: float | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Probability that the lifetime of every row is longer than each of some times.
 
@@ -1230,11 +1278,13 @@ class HorseshoeRegression(_Regression):
         ----------
         X : array_like, shape (n, p)
         times : array_like, shape (k,)
-            Above 0.
+            Above 0; for "cox" not beyond the last time of the fit.
         interval : float, optional
             Also return the central interval with this probability.
         offset : float or array_like, shape (n,), optional
             As in `predict`.
+        strata : label, or array_like, shape (n,), optional
+            The stratum of every row, where the fit had strata.
 
         Returns
         -------
@@ -1244,7 +1294,12 @@ class HorseshoeRegression(_Regression):
         Raises
         ------
         ValueError
-            For a response that is not of lifetimes, times that are not above 0, and as `predict`.
+            For a response that is not of lifetimes, times that are not above 0 or that "cox" knows nothing of, strata that the
+            fit has not seen, and as `predict`.
+
+        Notes
+        -----
+        For "cox" the baseline of `baseline_summary` is drawn with the coefficients, for up to 1000 of the draws.
         """
         self._need_draws("predict_survival")
         if not self._record.censors:
@@ -1259,15 +1314,55 @@ class HorseshoeRegression(_Regression):
             )
         X = self._matrix(X)
         offset = self._offset(offset, None, X.shape[0])
-        mean, ends = predictions.survival(self.draws_, X, self._record, times, interval, offset)
+        if self._record.proportional:
+            stratum = self._baseline.numbers(strata, X.shape[0])
+            mean, ends = survival.survival(self.draws_, X, self._baseline, stratum, times, interval, offset)
+        elif strata is not None:
+            raise arguments.no_strata(self._record)
+        else:
+            mean, ends = predictions.survival(self.draws_, X, self._record, times, interval, offset)
         return mean if interval is None else (mean, *ends)
+
+    def baseline_summary(self, level: float = 0.95) -> Table:
+        """The baseline of a fit with response="cox": cumulative hazard of a row that has the mean of every column.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the central interval, between 0 and 1.
+
+        Returns
+        -------
+        Table
+            "time", the event times; "hazard", the posterior mean; "lower", "upper", "level"; with strata "stratum" in front.
+
+        Raises
+        ------
+        ValueError
+            Without draws, for a level out of range, and for another response.
+
+        Notes
+        -----
+        Given the coefficients the steps of the hazard are gamma distributed around Breslow's estimate, with Efron's correction
+        where event times are tied: the posterior under a gamma process prior of vanishing weight.
+
+        References
+        ----------
+        J. D. Kalbfleisch, "Non-parametric Bayesian analysis of survival time data", Journal of the Royal Statistical Society B 40
+        (1978).
+        """
+        self._need_draws("baseline_summary")
+        if not self._record.proportional:
+            raise ValueError(f"response={self._record.word!r} has no baseline hazard; use predict_survival")
+        return self._baseline.table(checked_level(level))
 
     @property
     def dispersion_(self) -> dict[str, NDArray[np.float64]]:
         """Draws of the parameters that the distribution of an outcome has beside its predictor, shape (chains, draws), by name.
 
         "sigma" for "gaussian", "student_t" and lifetimes, whose logarithm has the scale sigma; "df" for "student_t"; "size" for
-        "negative_binomial", "shape" for "gamma". Empty for other responses, and where no draws are kept.
+        "negative_binomial", "shape" for "gamma". Without those of `fixed`. Empty for other responses, and where no draws are
+        kept.
         """
         self._fitted()
         return {one.word: one.value(self.draws_[one.name]) for one in self._record.own if one.name in self.draws_}
@@ -1323,8 +1418,14 @@ class HorseshoeRegression(_Regression):
         Raises
         ------
         ValueError
-            As `predict`, and for a wrong number of outcomes or weights.
+            As `predict`, for a wrong number of outcomes or weights, and for response="cox".
         """
+        self._fitted()
+        if self._record.proportional:
+            raise ValueError(
+                f"score compares outcomes with their means, which response={self._record.word!r} does not have; pass predict(X), "
+                "the risk scores, to a concordance index"
+            )
         found = self.predict(X, offset=offset, exposure=exposure)
         y = arguments.outcomes_as_numbers(
             arguments.column(y), found.size, dataclasses.replace(self._options, fit_intercept=False)
@@ -1506,6 +1607,7 @@ class BayesProbit(_Classifier):
     response: Any = fixed(PROBIT.word)
     prior: Prior = dataclasses.field(default="horseshoe", kw_only=False)
     sampler: Sampler = "auto"
+    fixed: Any = arguments.fixed(None)
 
     def fit(self, X: ArrayLike | Blocks, y: ArrayLike | None = None) -> Self:
         """Sample the posterior.

@@ -62,7 +62,11 @@ class Rows:
         self.X, self.device, self.workers, self.scale, self.shift = X, device, worker_count(workers), scale, shift
         self.place = Place(device, self.workers)
         self.response, self.facts = record_of(response), np.ones((3, 1)) if facts is None else facts
-        self.predictors = self.response.predictors(self.facts[k.OUTCOME]) if isinstance(self.response, Joint) else 1
+        self.predictors, self._joint, self._columns = 1, None, None
+        if isinstance(self.response, Joint):
+            self.predictors = self.response.predictors(self.facts[k.OUTCOME])
+            y = self.facts[k.OUTCOME :]
+            self._joint = self.response.prepare(y if len(y) > 1 else y[0], self.facts[k.WEIGHT])
         self.shape = n, (width if scale is None else scale.size) * self.predictors
         rows = max(k.GROUP, min(4096, -(-n // 64)))
         self.chunk = -(-rows // k.GROUP) * k.GROUP
@@ -94,7 +98,9 @@ class Rows:
 
     @property
     def outcomes(self):
-        """Outcomes of the rows, shape (n,), or both ends of each, shape (2, n)."""
+        """Outcomes of the rows, shape (n,), or both ends of each, shape (2, n); what a `Joint` response has made of them."""
+        if isinstance(self.response, Joint):
+            return self._joint
         return self.facts[k.OUTCOME :] if self.response.general else self.facts[k.OUTCOME]
 
     @property
@@ -144,9 +150,13 @@ class Rows:
         return np.concatenate([x for _, x in self._parts()]) if self.X.dtype != self.dtype else self.X
 
     def columns(self):
-        """All rows in double precision, sparse if X is."""
+        """All rows in double precision, sparse if X is; a `Joint` response, which asks at every pass, keeps them."""
+        if self._columns is not None:
+            return self._columns
         sparse = None if isinstance(self.X, np.ndarray) else self.X.sparse()
-        return self.floats().astype(np.float64, copy=False) if sparse is None else sparse
+        found = self.floats().astype(np.float64, copy=False) if sparse is None else sparse
+        self._columns = found if isinstance(self.response, Joint) else None
+        return found
 
     def _run(self, kernels, B, key, streams, step, own=None):
         """Sums over the rows of X, and of numbers of the rows; of coefficients on a GPU sums there, until the next pass."""
@@ -221,19 +231,20 @@ class Rows:
             g, total = self._run(self.response.kernels, B, (none, none), streams, 0)
             return total, g
         count = len(self.own)
-        P = np.zeros((B.shape[0], k.OWN))
-        P[:, :count] = B[:, :count]
+        P, places = self.response.own_numbers(B.shape[0])
+        P[:, places] = B[:, :count]
         g, sums = self._run(self.response.kernels, B[:, count:], (none, none), streams, 0, P)
         sums = sums.reshape(-1, 1 + k.OWN)
-        for j, one in enumerate(self.own):
+        slopes = sums[:, [1 + j for j in places]]
+        for i, (j, one) in enumerate(zip(places, self.own, strict=True)):
             sums[:, 0] += one.log_prior(P[:, j])
-            sums[:, 1 + j] += one.log_prior_slope(P[:, j])
-        return sums[:, 0].copy(), np.concatenate([sums[:, 1 : 1 + count], g], axis=1)
+            slopes[:, i] += one.log_prior_slope(P[:, j])
+        return sums[:, 0].copy(), np.concatenate([slopes, g], axis=1)
 
     def _jointly(self, b):
         """Of a `Joint` response linear predictors, shape (n, predictors), outcomes and weights; b goes by predictors."""
-        weights, offsets, outcomes = self.facts
-        return np.array([self.columns() @ c + offsets for c in b.reshape(self.predictors, -1)]).T, outcomes, weights
+        weights, offsets = self.facts[: k.OUTCOME]
+        return np.array([self.columns() @ c + offsets for c in b.reshape(self.predictors, -1)]).T, self._joint, weights
 
     def _over_rows(self, T):
         """Sums of X's rows times the numbers of each predictor."""
@@ -263,7 +274,10 @@ class Rows:
         """
         if isinstance(self.response, Joint):
             at = self._jointly(b)
-            H = scipy.linalg.block_diag(*(normal_matrix(self.columns(), w) for w in self.response.curvature(*at).T))
+            if self.response.information is not None:
+                H = self.response.information(self.columns(), *at)
+            else:
+                H = scipy.linalg.block_diag(*(normal_matrix(self.columns(), w) for w in self.response.curvature(*at).T))
             return H, H @ b + self._over_rows(self.response.value(*at)[1])
 
         count = len(self.own)

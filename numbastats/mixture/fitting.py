@@ -48,6 +48,7 @@ from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
 from numbastats.mixture.multivariate.arguments import is_many_tables, is_table
 from numbastats.mixture.multivariate.fitting import fit_table, fit_tables
+from numbastats.mixture.multivariate.resampling import USABLE, number_of_draws, with_one_more_of_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, MultivariateFit
 from numbastats.mixture.results import ComponentsBatch, ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
 
@@ -92,7 +93,7 @@ def fit_many(  # noqa: PLR0913
     min_sd_ratio: float | None = None,
     min_count: float | None = None,
     criterion: Criterion = "bic",
-    se: bool = False,
+    se: bool | Literal["sandwich"] = False,
     cov: bool = False,
     keep_starts: bool = False,
     precision: Precision = "double",
@@ -171,8 +172,9 @@ def fit_many(  # noqa: PLR0913
         narrower component is admissible where it has more observations than chance brings together (see Notes). `min_count` is
         2.5 by default, in d > 1 dimensions d + 2.
     criterion : {"bic", "aic", "icl"}
-    se : bool
-        Standard errors from the observed information, for status 0.
+    se : bool or "sandwich"
+        Standard errors from the observed information, for status 0. Of several columns "sandwich" are those that hold, too, where
+        the rows are not distributed like the mixture (see Notes of `fit`).
     cov : bool
         The whole covariance matrix too.
     keep_starts : bool
@@ -304,6 +306,8 @@ def fit_many(  # noqa: PLR0913
         return fit_tables(data, n_components, **options)
     if covariance is not None:
         raise ValueError(f"covariance={covariance!r} is for data sets of several columns, arrays (n, d) with d > 1; leave it out")
+    if isinstance(se, str):
+        raise ValueError(f"se={se!r} is for data sets of several columns, arrays (n, d) with d > 1; use True or False")
     min_count, nan_policy = 2.5 if min_count is None else min_count, "omit" if nan_policy is None else nan_policy
     own: dict[str, Any] = dict(
         n_init=n_init, starts=starts, init_params=init_params, method=method, tol=tol, max_iter=max_iter, prior=prior
@@ -497,6 +501,10 @@ def fit(
     the model "tied", "diag" "tied-diag" and "spherical" "tied-spherical". With fixed weights or means components come in their
     order; of fixed weights without means exchanges of two are tried until none is likelier. These fits have no `gap`.
 
+    ``se=True`` presumes that the rows are distributed like the mixture. ``se="sandwich"`` are the errors of H. White, J^-1 V J^-1
+    with J the observed information and V the sum of squares of the rows' scores: they tell how the fit varies about the mixture
+    that is nearest to the truth, and weights count as copies of rows. `bootstrap` has errors from data sets that are drawn again.
+
     With ``nan_policy="marginal"`` the likelihood is that of the observed values, which is right where values are missing at
     random: what is missing may depend on what is observed, not on itself. EM has the expected sums of the complete data; starts
     are those of rows completed by near ones; certificates and standard errors come from the observed information, by differences
@@ -518,7 +526,8 @@ def fit(
     American Statistical Association 97 (2002): uniform noise. G. Celeux, G. Govaert, "Gaussian parsimonious clustering models",
     Pattern Recognition 28 (1995): covariance models. L. Garcia-Escudero, A. Gordaliza, C. Matran, A. Mayo-Iscar, "A general
     trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues. Z. Ghahramani,
-    M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994): missing values.
+    M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994): missing values. H. White, "Maximum
+    likelihood estimation of misspecified models", Econometrica 50 (1982): the sandwich.
 
     Examples
     --------
@@ -569,6 +578,18 @@ def _with_one_more(data, K, options):
     return _of_distributions((data, None, None, None, None, "omit"), (K, K + 1), options.pop("family"), options)[0][:2]
 
 
+def _with_one_more_of_values(x, K, given):
+    """Fits of values with K components and with K + 1, and a function that makes both of data sets drawn from the first."""
+    if given.pop("covariance", None) is not None or given.pop("max_condition", None) is not None:
+        raise ValueError("covariance= and max_condition= are for rows of several columns, arrays (n, d) with d > 1; leave them out")
+    x = one_data_set(x, given["family"], given.pop("nan_policy", "omit"))
+
+    def again(null, count, seed):
+        return _with_one_more(null.rvs((count, null.n_used), rng=seed), K, given)
+
+    return [batch[0] for batch in _with_one_more([x], K, given)], again
+
+
 @hands_on(fit_many, instead={"weights": "with them a draw has no size; pass repeated values"})
 def likelihood_ratio(
     x: ArrayLike,
@@ -583,8 +604,8 @@ def likelihood_ratio(
 
     Parameters
     ----------
-    x : array_like, shape (n,)
-        In any of the forms of :doc:`/data`.
+    x : array_like, shape (n,) or (n, d)
+        In any of the forms of :doc:`/data`; rows of several columns for normal mixtures in d dimensions.
     n_components : int
         K, of the null hypothesis.
     family : str, type or tuple
@@ -595,7 +616,8 @@ def likelihood_ratio(
     rng : None, int, SeedSequence or Generator
     **options
         As in `fit_many`: n_init, starts, method, tol, max_iter, prior, min_sd_ratio, min_count, precision, nan_policy, device,
-        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused.
+        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused. Rows of several columns have `covariance`,
+        one model, and `max_condition`, as in `fit`.
 
     Returns
     -------
@@ -611,7 +633,8 @@ def likelihood_ratio(
     -----
     Regularity fails at K components, where the weight of another is 0, so that the statistic is not chi-squared. Under the null
     hypothesis the p-value is uniform on the multiples of 1/(B + 1), but for the estimate of the null's parameters. Draws are not
-    rounded as the data may be.
+    rounded as the data may be. Fits to draws are searched for as those to the data are, in several columns all in one batch: a
+    test whose draws had worse maxima than the data would reject too often.
 
     References
     ----------
@@ -629,35 +652,32 @@ def likelihood_ratio(
     """
     if np.ndim(n_components) or not hasattr(n_components, "__index__"):
         raise ValueError(f"n_components={n_components!r} is not one number of components; pass the K of the null hypothesis")
-    if n_boot != int(n_boot) or n_boot < 1:
-        raise ValueError(f"n_boot={n_boot!r} is not a number of draws; use an integer >= 1, such as 199")
+    n_boot = number_of_draws(n_boot)
     K, key = int(n_components), int(normalise_rng(rng))
-    if is_table(x):
-        raise ValueError("likelihood_ratio takes one column; of several compare the criteria of mixture.fit(x, range(1, 5))")
-    x = one_data_set(x, family, options.pop("nan_policy", "omit"))
-    given: dict[str, Any] = {**options, "family": family, "rng": key}
     if isinstance(family, list) or options.get("fixed_weights") is not None or names_each(family):
         raise ValueError(
             "likelihood_ratio adds a component like the others: a list of distributions, fixed_weights, and parameters fixed for "
             "each component say nothing of it. Name one distribution; equal= and one fixed value for all will do"
         )
-    usable = (Status.OK, Status.NOT_CERTIFIED)
-    null, more = (batch[0] for batch in _with_one_more([x], K, given))
+    given: dict[str, Any] = {**options, "family": family, "rng": key}
+    (null, more), again = (with_one_more_of_rows if is_table(x) else _with_one_more_of_values)(x, K, given)
     for found in (null, more):
-        if found.status not in usable:
+        if found.status not in USABLE:
             raise ValueError(
                 f"the fit with {found.n_components} components has status {found.status}: {found.message}. The test needs "
                 "certified or redundant components; use fewer components or a prior"
             )
-    sets = null.rvs((int(n_boot), null.n_used), rng=np.random.SeedSequence([key, 1]))
-    small, large = _with_one_more(sets, K, given)
-    good = np.isin(small.status, usable) & np.isin(large.status, usable)
+    small, large = again(null, n_boot, np.random.SeedSequence([key, 1]))
+    statuses = np.stack([small.status, large.status], axis=1)
+    good = np.isin(statuses, USABLE).all(axis=1)
     if good.sum() < 0.5 * n_boot:
+        fix = "another covariance" if isinstance(null, MultivariateFit) else "prior={'n0': 1}, under which no component collapses"
         raise ValueError(
             f"of {n_boot} draws from the null only {good.sum()} have fits of statuses 0 or 11 with {K} and {K + 1} components; "
-            "use prior={'n0': 1}, under which no component collapses"
+            f"use {fix}"
         )
     statistic = 2.0 * max(more.loglik - null.loglik, 0.0)  # a redundant component gains 0, and may have been passed over
     simulated = 2.0 * np.maximum(large.loglik - small.loglik, 0.0)[good]
     exceeding = int(np.sum(simulated >= statistic))
-    return LikelihoodRatio(statistic, (1.0 + exceeding) / (1.0 + simulated.size), simulated, int(n_boot - good.sum()), null, more)
+    p = (1.0 + exceeding) / (1.0 + simulated.size)
+    return LikelihoodRatio(statistic, p, simulated, int(n_boot - good.sum()), null, more, statuses)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import RESPONSES
 from numbastats.bayes.responses.record import facts_of_rows
 from tests.cases import discover
+from tests.contract import same
 
 pytestmark = pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of short runs
 CASES = discover("tests.bayes.cases")
@@ -60,25 +62,45 @@ def log_likelihood(case, y, known, m, own):
 @pytest.mark.parametrize("response", GENERAL)
 def test_posterior_by_quadrature(response, sampler):
     """One column and the own parameters on a grid, with SciPy's distributions; the three samplers have one posterior."""
+    check_by_quadrature(response, sampler)
+
+
+@pytest.mark.parametrize(
+    ("response", "fixed", "held", "sampler"),
+    [
+        ("student_t", {"df": 4.0}, {"log_df_minus_2": math.log(2.0)}, "split-hmc"),
+        ("student_t", {"sigma": 0.6}, {"log_sigma": math.log(0.6)}, "predictor"),
+        ("negative_binomial", {"size": 2.0}, {"log_size": math.log(2.0)}, "predictor"),
+        ("weibull", {"sigma": 0.8}, {"log_sigma": math.log(0.8)}, "split-hmc"),
+    ],
+)
+def test_posterior_with_own_parameters_fixed(response, fixed, held, sampler):
+    check_by_quadrature(response, sampler, fixed, held, draws=700)
+
+
+def check_by_quadrature(response, sampler, fixed=None, held=None, draws=1500):
+    """Draws against a grid; `held` are the transformed values of the parameters that are fixed."""
     X, given, y, known = data(response, 30, 1, truth=(0.8,), level=0.0)
-    model = regression(response, tau=0.7, fit_intercept=False, standardize=False, sampler=sampler, draws=1500, warmup=300)
-    model.fit(X, **given)
-    size, record = model._run.scaling.size, RESPONSES[response]
+    model = regression(response, tau=0.7, fit_intercept=False, standardize=False, sampler=sampler, draws=draws, warmup=300)
+    model.set_params(fixed=fixed).fit(X, **given)
+    size, held = model._run.scaling.size, held or {}
+    record = [one for one in RESPONSES[response].own if one.name not in held]
+    assert set(model.dispersion_) == {one.word for one in record}
     axes = [np.linspace(-0.6, 2.2, 120)]
-    for one in record.own:
+    for one in record:
         draws = model.draws_[one.name]
         spread = 2.0 * np.ptp(draws) / 3.0  # tails that the draws do not have count, too
         axes.append(np.linspace(np.median(draws) - spread, np.median(draws) + spread, 50))
     b, *others = np.meshgrid(*axes, indexing="ij")
     value = ns.bayes.log_exe1(np.maximum((b / size) ** 2 / (2.0 * 0.7**2), 1e-12))
-    for one, v in zip(record.own, others, strict=True):
+    for one, v in zip(record, others, strict=True):
         value = value + one.log_prior(v - (math.log(size) if one.scale else 0.0))
     for index in itertools.product(*(range(v.size) for v in axes[1:])):
-        own = {one.name: axes[1 + j][index[j]] for j, one in enumerate(record.own)}
+        own = {one.name: axes[1 + j][index[j]] for j, one in enumerate(record)} | held
         value[(slice(None), *index)] += log_likelihood(CASES[response], y, known, X * axes[0], own)
     weight = np.exp(value - value.max())
     weight /= weight.sum()
-    draws = {"beta": model.draws_["beta"][:, :, 0]} | {one.name: model.draws_[one.name] for one in record.own}
+    draws = {"beta": model.draws_["beta"][:, :, 0]} | {one.name: model.draws_[one.name] for one in record}
     for (name, found), at in zip(draws.items(), (b, *others), strict=True):
         mean = (weight * at).sum()
         sd = math.sqrt((weight * (at - mean) ** 2).sum())
@@ -301,7 +323,7 @@ def test_an_outlier_moves_a_normal_fit_only():
         ("weibull", dict(censored=([1, 2], [1, 2])), r"censored\[0\] has shape|y has shape"),
         ("weibull", dict(y=[1.0, 2.0, 3.0], censored=([1, 2, 3], [1, 2, 3])), "pass y=None"),
         ("weibull", dict(event=[1, 1, 0]), "event= goes with y"),
-        ("gaussian", dict(y=[1.0, 2.0, 3.0], event=[1, 1, 0]), "event= is for lifetimes, response='exponential'"),
+        ("gaussian", dict(y=[1.0, 2.0, 3.0], event=[1, 1, 0]), "event= is for lifetimes, response='cox', 'exponential'"),
         ("gamma", dict(y=[1.0, 2.0, -3.0]), r"y\[2\] is -3.0, but response='gamma' takes positive numbers"),
         ("gamma", dict(y=[1.0, 2.0, 3.0], exposure=[1.0, 0.0, 2.0]), r"exposure\[1\] is 0.0; it has to be above 0"),
         ("negative_binomial", dict(y=[1.0, 2.5, 3.0]), r"y\[1\] is 2.5, but response='negative_binomial' takes counts"),
@@ -460,3 +482,29 @@ def test_intervals_hold(response):
         held.append(((low <= fresh["y"]) & (fresh["y"] <= high)).mean())
     assert 0.88 < np.mean(held) < (0.97 if response == "negative_binomial" else 0.925), np.mean(held)
     assert np.mean(inside) > 0.80, np.mean(inside)  # 80 intervals: a standard error of 0.034
+
+
+def test_fixed_parameters_after_a_fit(tmp_path):
+    """Log-likelihoods, quantiles and files know them; wrong ones are named."""
+    X, given, y, _ = data("student_t", 40, 2)
+    model = regression("student_t", fixed={"df": 4}, draws=60, warmup=60, chains=2).fit(X, **given)
+    m, sigma = model.decision_draws(X), np.exp(model.draws_["log_sigma"]).reshape(-1, 1)
+    want = scipy.stats.t.logpdf(y, 4.0, m, sigma)
+    np.testing.assert_allclose(np.concatenate(list(model._log_likelihoods(X, y))), want.T, rtol=1e-10)
+    assert [one.word for one in RESPONSES["student_t"].own] == ["sigma", "df"]  # that of others is as it was
+    model.save(tmp_path / "model")
+    for again in (ns.bayes.HorseshoeRegression.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert same(again.sample_outcomes(X, rng=2), model.sample_outcomes(X, rng=2)) and again.fixed == {"df": 4}
+    assert same(pickle.loads(pickle.dumps(model)).draws_["log_sigma"], model.draws_["log_sigma"])
+    for fixed, words in (
+        ({"df": 2.0}, "above 2"),
+        ({"df": math.inf}, "finite"),
+        ({"size": 1.0}, "'sigma', 'df'"),
+        ({"df": "4"}, "out of range"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            regression("student_t", fixed=fixed).fit(X, **given)
+    with pytest.raises(ValueError, match="leave fixed= out"):
+        regression("poisson", fixed={"size": 1.0}).fit(X, np.arange(40))
+    with pytest.raises(TypeError, match="pass a dict"):
+        regression("student_t", fixed=4.0).fit(X, **given)

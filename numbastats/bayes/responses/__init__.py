@@ -4,6 +4,7 @@
 
 from typing import Literal
 
+from numbastats.bayes.responses.cox import COX
 from numbastats.bayes.responses.exponential import EXPONENTIAL
 from numbastats.bayes.responses.gamma import GAMMA
 from numbastats.bayes.responses.gaussian import GAUSSIAN
@@ -18,6 +19,7 @@ from numbastats.bayes.responses.student_t import STUDENT_T
 from numbastats.bayes.responses.weibull import WEIBULL
 
 __all__ = [
+    "COX",
     "Classification",
     "EXPONENTIAL",
     "GAMMA",
@@ -36,9 +38,10 @@ __all__ = [
 
 Classification = Literal["logit", "probit"]
 Regression = Literal[
-    "exponential", "gamma", "gaussian", "loglogistic", "lognormal", "negative_binomial", "poisson", "student_t", "weibull"
+    "cox", "exponential", "gamma", "gaussian", "loglogistic", "lognormal", "negative_binomial", "poisson", "student_t", "weibull"
 ]
 RESPONSES: dict[str, Record] = dict(
+    cox=COX,
     exponential=EXPONENTIAL,
     gamma=GAMMA,
     gaussian=GAUSSIAN,

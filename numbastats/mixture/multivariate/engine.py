@@ -14,9 +14,10 @@ from numbastats._core.status import Status
 from numbastats.mixture.engine import run, staged_there
 from numbastats.mixture.kernels.starts import Key
 from numbastats.mixture.multivariate.covariances import Covariance
-from numbastats.mixture.multivariate.information import coordinates, exact
+from numbastats.mixture.multivariate.information import certain, coordinates, exact
 from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.climb import EM_CLIMB, NEWTON_CLIMB, PRODUCTS_CLIMB
+from numbastats.mixture.multivariate.kernels.forms import FORM_CLIMB
 from numbastats.mixture.multivariate.kernels.insertion import INSERTION, KEPT
 from numbastats.mixture.multivariate.kernels.passes import FULL, SPHERICAL, Point
 from numbastats.mixture.multivariate.kernels.prepare import INFORMATION, ORDER, PREPARE
@@ -49,6 +50,7 @@ FAILING = 2  # rounds of exchanges that fail, times the effort, before small dat
 SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
 AGREEING = 1, 2  # searches that have to agree with the best
 FEW_ROWS = 300  # observations up to which two components are searched for again
+OVERLAP = 0.3  # least eigenvalue below which so are two that overlap of more, whose covariances have few parameters
 PROMISING = 16  # exchanges of each round, out of all components and candidates
 PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
 MAX_CONDITION = 1e4  # of components of 10 d rows
@@ -237,11 +239,13 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     for name, value in (("loglik", -math.inf), ("decrement", math.inf), ("condition", math.nan), ("min_eig", math.nan)):
         state[name] = value
     state["excess"] = math.nan
-    state["enough"], state["phase"], state["left"], state["newton"] = enough, c.EM, left, newton
+    state["enough"], state["phase"], state["left"] = enough, c.EM, left
     state["status"] = Status.NO_CONVERGENCE
     state["phase"][~np.isfinite(points.log_weights).all(axis=1)] = c.DONE
     K, d = points.means.shape[1], p.rows.columns
-    newton = newton and (1 if p.source is not None or exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
+    matrices = p.source is not None or model.form > 0 or exact(coordinates(K, d, model) - model.free_weights)
+    wanted, newton = newton, newton and (1 if matrices else c.BY_PRODUCTS) * certain(K, d, model)
+    state["newton"] = newton
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
     settings = c.Settings(newton, options.tol, 1e-14)
@@ -250,6 +254,12 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     args, work = [owner, model, settings, points, state], dict(cost=cost, most=20.0 * cost)
     if p.source is not None:
         p.source.climb(p, *args, options)
+        return state
+    if model.form:
+        while (state["phase"] != c.DONE).any():
+            run(FORM_CLIMB, [p.rows, *args], owner.size, on_the_host(options), (), **work)
+        if wanted and not newton:  # more parameters than a certificate is made of
+            state["status"][state["status"] == Status.OK] = Status.NO_CONVERGENCE
         return state
     while (state["phase"] == c.EM).any():  # on the host large data sets in pieces, between which Ctrl-C is answered
         launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)
@@ -557,7 +567,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
         return r
     most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
     times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
-    times[(size > FEW_ROWS) & (K == 2)] = 1
+    times[(size > FEW_ROWS) & (K == 2) & ~((r.min_eig < OVERLAP) & (model.shape != FULL))] = 1
     again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)

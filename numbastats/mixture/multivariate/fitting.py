@@ -34,13 +34,13 @@ from numbastats.mixture.multivariate.arguments import (
 from numbastats.mixture.multivariate.arguments import column_called as _column
 from numbastats.mixture.multivariate.covariances import MODELS, models_of
 from numbastats.mixture.multivariate.distributed import lazy_table
-from numbastats.mixture.multivariate.information import covariance_of, information_of
+from numbastats.mixture.multivariate.information import covariance_of, information_of, spread_of
 from numbastats.mixture.multivariate.kernels.information import ENTROPY
 from numbastats.mixture.multivariate.launching import Space, launched
 from numbastats.mixture.multivariate.missing import observed_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
 
-__all__ = ["fit_rows", "fit_table", "fit_tables"]
+__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of"]
 
 SAMPLE = 3000  # at least so many rows of a large data set are searched
 SHARES = 64  # parts of a batch, about, that an executor is given
@@ -121,7 +121,8 @@ def _all_fits(p, sample, candidates, models, options, asked):
     for K in candidates:
         for model in models:
             given = [more[model.name]] if model.name in more and found.get((K - 1, model.name)) is not None else []
-            given += [found[K, name].points for name in model.contains if (K, name) in found]
+            tried = [other.name for other in models if (K, other.name) in found]
+            given += [found[K, name].points for name in model.widest_within(tried)]
             given += [] if asked.start is None else [_started(p, asked.start)]
             if sample is None:
                 r = _fitted(p, K, model, options, given, drawn=asked.drawn)
@@ -132,7 +133,7 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 for name in ("n_climbed", "n_starts", "n_singular", "hits"):
                     getattr(r, name)[:] += getattr(small, name)
             found[K, model.name] = r
-            if options.weights is not None or options.means is not None:
+            if options.weights is not None or options.means is not None or not asked.drawn:
                 continue  # what one component more would gain nobody asked
             if sample is None:
                 more[model.name], r.gap[:] = _with_more(p, r, model, options)
@@ -188,7 +189,10 @@ def fit_rows(  # noqa: PLR0913
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
     step = step if pool is None else min(step, max(1, -(-D // SHARES)))
     cuts = [(lo, min(D, lo + step)) for lo in range(0, max(D, 1), step)]
-    job = functools.partial(_parts, _Wanted(candidates, models, criterion, se or cov, start, drawn), options)
+    errors = se if isinstance(se, str) else bool(se or cov)
+    if isinstance(se, str) and choice("se", se, (True, False, "sandwich")) and (rows.marginal or rows.source is not None):
+        raise ValueError("se='sandwich' takes complete rows in memory: use se=True, or nan_policy='omit'")
+    job = functools.partial(_parts, _Wanted(candidates, models, criterion, errors, start, drawn), options)
     whole = _Cut(rows, per_set, dataset_index)
     given = (whole.part(lo, hi) for lo, hi in cuts)
     results: Any = map(job, given) if pool is None else mapped(pool, job, given)
@@ -206,7 +210,8 @@ def fit_rows(  # noqa: PLR0913
             raise
         if pool is not None:
             results.close()  # parts that no worker has begun are not fitted
-    return _batch(rows, parts, done, candidates, models, se, cov)
+    settings = dict(tol=tol, min_count=min_count, max_condition=max_condition, equal=equal, fixed_weights=weights, means=means)
+    return dataclasses.replace(_batch(rows, parts, done, candidates, models, se, cov), settings=settings)
 
 
 class _Wanted(NamedTuple):
@@ -215,7 +220,7 @@ class _Wanted(NamedTuple):
     candidates: tuple
     models: tuple
     criterion: str
-    errors: bool
+    errors: Any  # whether standard errors are asked for; "sandwich"
     start: tuple | None
     drawn: bool
 
@@ -258,7 +263,7 @@ def _parts(asked, options, cut):
 def _part(cut, p, sample, asked, options):
     """Fits of data sets in the units of the data; a sample of their rows is searched, all of them without one."""
     rows, per_set, _ = cut
-    candidates, models, criterion, errors = asked[:4]
+    candidates, models, criterion = asked[:3]
     d, D = rows.x.shape[1], rows.count
     for i, why in rows.refused.items():
         p.info["status"][i], p.info["missing"][i] = why.status, why.missing
@@ -290,7 +295,7 @@ def _part(cut, p, sample, asked, options):
         allowed = np.array([K for K, _ in every])[None] == per_set[:, None]
         fallback = np.argmin(np.where(allowed, order, 9.0), axis=1)
     pick = np.where(np.isfinite(values).any(axis=1), np.argmin(values, axis=1), fallback)
-    out = _chosen(p, found, every, pick, table, models, options, max(candidates), errors, usable, criterion)
+    out = _chosen(p, found, every, pick, table, models, options, asked, usable)
     _refusals(out["notes"], rows, p, out["numbers"], options, models)
     return out
 
@@ -300,9 +305,9 @@ def engine_record(models, name):
     return next(record for record in models if record.name == name)
 
 
-def _chosen(p, found, every, pick, table, models, options, width, errors, usable, criterion):
+def _chosen(p, found, every, pick, table, models, options, asked, usable):
     """The fits that were picked, in the units of the data, components in order."""
-    D, d = p.size, p.rows.columns
+    D, d, width = p.size, p.rows.columns, max(asked.candidates)
     out = {
         "weights": np.full((D, width), np.nan),
         "means": np.full((D, width, d), np.nan),
@@ -324,8 +329,9 @@ def _chosen(p, found, every, pick, table, models, options, width, errors, usable
         means = r.points.means[rows][:, :, :d] / scale[rows, None, None] + p.centre[rows, None]
         covs = r.points.covariances[rows][:, :, :d, :d] / np.square(scale[rows])[:, None, None, None]
         order = np.lexsort(np.moveaxis(means, 2, 0)[::-1])
-        if options.weights is not None or options.means is not None:  # the components are those that were named
-            means[:] = means if options.means is None else options.means
+        if options.means is not None:
+            means[:] = options.means
+        if options.weights is not None or options.means is not None or not asked.drawn:  # the components are those that were named
             order = np.repeat(np.arange(K)[None], rows.size, axis=0)
         at = np.arange(rows.size)[:, None]
         blank = ~np.isfinite(r.loglik[rows]) | np.isin(r.status[rows], (*REFUSED, Status.COLLAPSED))
@@ -339,29 +345,32 @@ def _chosen(p, found, every, pick, table, models, options, width, errors, usable
         for one in ("loglik", "bic", "aic", "icl", "n_free"):
             numbers[one][rows] = table[one][rows, j]
         numbers["n_components"][rows] = K
-        if errors:
+        if asked.errors:
             sure = rows[(r.status[rows] == Status.OK)]
             if sure.size:
-                _errors(out["cov"], p, sure, r, options.model(record), options, order[r.status[rows] == Status.OK])
+                known = options.model(record), options, order[r.status[rows] == Status.OK]
+                _errors(out["cov"], p, sure, r, *known, asked.errors == "sandwich")
     info = p.info
     refused = info["status"] != 0
     numbers["n_used"] = np.where(refused, 0, info["count"])
+    numbers["n_obs"] = np.where(refused, 0.0, p.rows.mass)
     numbers["n_missing"] = info["missing"].astype(np.int64)
     numbers["n_dropped"] = (info["missing"] + info["unweighted"]).astype(np.int64)
     numbers["converged"] = converged(numbers["status"])
-    _noted(out["notes"], p, numbers, table, usable, pick, every, criterion)
+    _noted(out["notes"], p, numbers, table, usable, pick, every, asked.criterion)
     out["numbers"] = numbers
     return out
 
 
-def _errors(into, p, sure, r, model, options, order):
+def _errors(into, p, sure, r, model, options, order, robust):
     """Covariances of the estimates in the units of the data, components in order."""
-    K, d = r.points.means.shape[1], p.rows.columns
-    information, scale = information_of(p, sure, engine.taken(r.points, sure), model, options)
+    K, d, points = r.points.means.shape[1], p.rows.columns, engine.taken(r.points, sure)
+    made = information_of(p, sure, points, model, options)
+    spreads = spread_of(p, sure, points, model, options) if robust else [None] * sure.size
     size = d * (d + 1) // 2
-    for s, B, c, places in zip(sure.tolist(), information, scale, order, strict=True):
+    for s, B, c, moves, spread, places in zip(sure.tolist(), *made, spreads, order, strict=True):
         covs = r.points.covariances[s][:, :d, :d]
-        full = covariance_of(B, c, np.exp(r.points.log_weights[s]), covs, model)
+        full = covariance_of(B, c, np.exp(r.points.log_weights[s]), covs, model, moves, spread)
         unit = 1.0 / p.info["scale"][s]
         units = np.concatenate([np.ones(K), np.full(K * d, unit), np.full(K * size, unit * unit)])
         at = np.concatenate(
@@ -485,14 +494,14 @@ def _batch(rows, parts, done, candidates, models, se, cov):
         numbers=numbers,
         tried=tried,
         notes=notes,
-        se=_errors_by_name(covs, numbers["n_components"], width, d) if se else {},
+        se=standard_errors_of(covs, numbers["n_components"], width, d) if se else {},
         covariance_of_estimates=covs if cov else {},
         keys=rows.keys,
         nan_policy="marginal" if rows.marginal else "omit",
     )
 
 
-def _errors_by_name(covs, components, K, d):
+def standard_errors_of(covs, components, K, d):
     """Standard errors of weights, means and covariances, a row for each data set; NaN where there are none."""
     D = len(components)
     out = {"weights": np.full((D, K), np.nan), "means": np.full((D, K, d), np.nan), "covariances": np.full((D, K, d, d), np.nan)}
@@ -545,7 +554,7 @@ _ONE_DIMENSION = {  # options of one dimension alone, with their defaults
 }
 
 
-def _own(family, options, name):
+def own_options(family, options, name):
     """The options of fits in several dimensions; every refusal of others."""
     family, fixed = given_means(family)
     if not is_normal(family):
@@ -570,7 +579,7 @@ def fit_tables(data, n_components, *, family, by, offsets, weights, nan_policy, 
     """`fit_many` of data sets of several columns."""
     first = data if offsets is not None or hasattr(data, "shape") or not isinstance(data, list | tuple) else data[0]
     name = "data" if first is data else "data[0]"
-    options = _own(family, options, f"{name} has shape {np.shape(first)}" if hasattr(first, "shape") else name)
+    options = own_options(family, options, f"{name} has shape {np.shape(first)}" if hasattr(first, "shape") else name)
     rows = tables_of(data, by, offsets, weights, nan_policy)
     batch = fit_rows(rows, n_components, **options)
     warn_of_fits(batch, rows, _chooses(batch, n_components))
@@ -579,7 +588,7 @@ def fit_tables(data, n_components, *, family, by, offsets, weights, nan_policy, 
 
 def fit_table(x, n_components, *, family, weights, errors, nan_policy=None, **options):
     """`fit` of rows of several columns."""
-    options = _own(family, options, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
+    options = own_options(family, options, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
     if is_lazy(x):
         most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"]), x.shape[1])
         rows = lazy_table(x, weights, nan_policy, most)

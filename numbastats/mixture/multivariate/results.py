@@ -24,13 +24,14 @@ from numbastats._core.results import Batch, OptionalIntervals, Result, Table, da
 from numbastats._core.status import CONVERGED, REFUSED, Status
 from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.engine import staged_there
-from numbastats.mixture.multivariate.arguments import check_columns, counted, points_of
+from numbastats.mixture.multivariate.arguments import check_columns, columns_of, counted, points_of
 from numbastats.mixture.multivariate.information import exact
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.observed import OBSERVED_SCORES
 from numbastats.mixture.multivariate.kernels.passes import FULL, LANES, Point
 from numbastats.mixture.multivariate.kernels.scores import SCORES
 from numbastats.mixture.multivariate.launching import Space, space_there, start_there
+from numbastats.mixture.multivariate.regression import MixtureRegression, regressed
 
 SLAB = 1 << 15  # rows whose densities are computed at a time
 _IN_WORDS = {  # where the words of one dimension name what several have not
@@ -333,18 +334,68 @@ class NormalMixture(Result):
         x = np.array([float(v) for v in values.values()])
         if not rest or not np.isfinite(x).all():
             raise ValueError("values must be finite numbers, and leave one column at least; use pdf for all columns")
-        logs = np.log(self.weights)
-        means, covariances = [], []
-        for k, (m, c) in enumerate(zip(self.means, self.covariances, strict=True)):
-            low = np.linalg.cholesky(c[np.ix_(given, given)])
-            z = np.linalg.solve(low, x - m[given])
-            half = np.linalg.solve(low, c[np.ix_(given, rest)])
-            logs[k] += -0.5 * z @ z - np.log(np.diag(low)).sum()
-            means.append(m[rest] + half.T @ z)
-            covariances.append(c[np.ix_(rest, rest)] - half.T @ half)
-        weights = np.exp(logs - logs.max())
-        names = tuple(self.columns[i] for i in rest)
-        return self._like(weights / weights.sum(), np.array(means), np.array(covariances), names)
+        found = self._given(x[None], given, rest, 1)
+        return self._like(found.weights[0], found.means[0], found.covariances, found.targets)
+
+    def regression(self, X: ArrayLike, targets: Any, *, workers: int | None = None) -> MixtureRegression:
+        """The distribution of some columns at rows of the others: E(y | x), covariances, quantiles.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d - t)
+            Rows of all columns but the targets, in their order; of a frame the columns are taken by name.
+        targets : str, int or sequence
+            Names of t columns, or their numbers where they have none.
+        workers : int, optional
+
+        Returns
+        -------
+        MixtureRegression
+            NaN at rows with a missing value.
+
+        Raises
+        ------
+        ValueError
+            For unknown columns, where no other is left, for X of other columns, and of a fit without parameters.
+
+        Notes
+        -----
+        At each row the targets are a mixture: that component k has weights in proportion to w_k times its density at x, its mean
+        m_y + S_yx S_xx^-1 (x - m_x), and its covariance S_yy - S_yx S_xx^-1 S_xy the same at all rows.
+
+        References
+        ----------
+        Z. Ghahramani, M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994).
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> rng = np.random.default_rng(1)
+        >>> x = np.concatenate([rng.normal(-3, 1, (200, 2)), rng.normal(5, 1, (300, 2))])
+        >>> fit = ns.mixture.fit(x, 2, covariance="full", rng=0)
+        >>> fit.regression([[-3.0], [5.0]], 1).mean().round().ravel().tolist()
+        [-3.0, 5.0]
+        """
+        self._there()
+        rest = self._at([targets] if isinstance(targets, str) or not hasattr(targets, "__iter__") else list(targets))
+        given = [i for i in range(len(self.columns)) if i not in rest]
+        if not given:
+            raise ValueError(f"targets={targets!r} are all columns, and leave none to know them by; use marginal")
+        names = tuple(self.columns[i] for i in given)
+        if getattr(X, "ndim", 2) != 2:
+            raise ValueError(f"X has shape {np.shape(X)}; pass rows (n, {len(given)}) of the columns {list(names)}")
+        if columns_of(X, "X") is None and np.shape(X)[-1:] != (len(given),):
+            raise ValueError(f"X has shape {np.shape(X)}; pass rows (n, {len(given)}) of the columns {list(names)}")
+        rows, order, _ = points_of(X, names, "X")
+        return self._given(rows if order is None else rows[:, order], given, rest, workers)
+
+    def _given(self, rows, given, rest, workers):
+        """The distribution of the columns at places `rest` at rows of those at places `given`."""
+        known = self.marginal([self.columns[i] for i in given])
+        slopes, first, left = regressed(self.means, self.covariances, given, rest)
+        weights, rows = known.predict_proba(rows, workers=workers), np.asarray(rows, np.float64)
+        means = np.stack([first[k] + rows @ slope for k, slope in enumerate(slopes)], axis=1)
+        return MixtureRegression(tuple(self.columns[i] for i in rest), np.asarray(weights, np.float64), means, left)
 
     @property
     def component_distributions(self) -> tuple[NormalMixture, ...]:
@@ -358,7 +409,7 @@ class NormalMixture(Result):
 
     def summary(self) -> Table:
         """The components as a table: "weight", then means and standard deviations by the names of the columns."""
-        return Table(_moments_by_name(self, slice(None)))
+        return Table(moments_by_name(self, slice(None)))
 
 
 def _observed(wanted, logs, rows, point, shift, into):
@@ -375,7 +426,7 @@ def _scores_of(mixture, workers, wanted, logs, x):
     return mixture._scores(x, workers, wanted, logs)
 
 
-def _moments_by_name(one, rows):
+def moments_by_name(one, rows):
     """Weights, means and standard deviations of components, by the names of the columns; of a batch those of some rows."""
     weights, means, variances = one.weights[rows], one.means[rows], np.diagonal(one.covariances[rows], axis1=-2, axis2=-1)
     each = {"weight": weights} | {f"mean_{name}": means[..., i] for i, name in enumerate(one.columns)}
@@ -383,7 +434,7 @@ def _moments_by_name(one, rows):
 
 
 def _errors_by_name(one, columns, rows):
-    """Standard errors of what `_moments_by_name` has, and estimates with their errors for intervals."""
+    """Standard errors of what `moments_by_name` has, and estimates with their errors for intervals."""
     if not one.se:
         return {}, {}
     errors = {"weight": one.se["weights"][rows]}
@@ -416,6 +467,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         Passes of the best climb.
     n_used, n_missing, n_dropped : int
         Rows that the fit rests on; rows with a missing value; rows left out, being missing or of weight 0.
+    n_obs : float
+        Sum of the weights, the number of observations of the criteria: `n_used` without weights.
     hits, n_climbed, n_starts, n_singular : int
         Climbs from starts that ended within 1e-3 of the best; climbs; starts, drawn and by insertion; those that collapsed. Hits
         prove nothing: all starts may miss the best maximum, in small data sets above all. Another `rng` or more starts, `n_init`,
@@ -424,7 +477,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         The next certified log-likelihood, NaN if none was seen.
     gap : float
         The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
-        NaN with fixed weights or means.
+        NaN with fixed weights or means, and of fits that begin at a given start alone.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
         at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations. Of more than 400
@@ -438,6 +491,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         Of (weights, means, lower triangles of covariances); (0, 0) unless asked for.
     selection : Table
         A row for each number of components and model that was tried.
+    settings : dict
+        Options that a fit to other data has to have for it to be alike: of the end of climbs, of what is admissible, constraints.
     """
 
     covariance: str
@@ -453,6 +508,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     n_used: int
     n_missing: int
     n_dropped: int
+    n_obs: float
     hits: int
     n_climbed: int
     n_starts: int
@@ -465,6 +521,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     se: dict
     covariance_of_estimates: NDArray
     selection: Table = dataclasses.field(default_factory=Table, repr=False)
+    settings: dict = dataclasses.field(default_factory=dict, repr=False)
 
     @property
     def n_values(self) -> int:
@@ -505,7 +562,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         ValueError
             For a level out of range, or of a fit without standard errors.
         """
-        columns = _moments_by_name(self, slice(None))
+        columns = moments_by_name(self, slice(None))
         errors, known = ({}, {}) if level is None else _errors_by_name(self, columns, slice(None))
         return with_intervals(columns | errors, known, level)
 
@@ -545,7 +602,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
 
 
 _ARRAYS = (
-    "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped hits n_climbed n_starts n_singular".split()
+    "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped n_obs hits n_climbed n_starts n_singular".split()
 )
 _ARRAYS += "runner_up gap decrement min_eig condition n_components".split()
 
@@ -577,6 +634,8 @@ class MultivariateBatch(Batch, OptionalIntervals):
     keys : tuple or None
     nan_policy : str
         As of `NormalMixture`.
+    settings : dict
+        As of `MultivariateFit`.
     """
 
     weights: NDArray
@@ -591,6 +650,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
     covariance_of_estimates: dict
     keys: Keys | None = dataclasses.field(default=None, repr=False)
     nan_policy: str = dataclasses.field(default="omit", repr=False)
+    settings: dict = dataclasses.field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -656,6 +716,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
             covariance_of_estimates=self.covariance_of_estimates.get(i, none),
             selection=self.selection_of(i),
             nan_policy=self.nan_policy,
+            settings=self.settings,
             **values,
         )
 
@@ -685,7 +746,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
         there = np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None]
         sets, component = np.nonzero(there)
         columns = {"data_set": sets} if self.keys is None else {}
-        columns |= {"component": component} | _moments_by_name(self, there)
+        columns |= {"component": component} | moments_by_name(self, there)
         columns |= {"loglik": self.loglik[sets], "status": self.status[sets]}
         errors, known = ({}, {}) if level is None else _errors_by_name(self, columns, there)
         return self._table(columns | errors, lambda made: with_intervals(made, known, level), "data_set", sets)
