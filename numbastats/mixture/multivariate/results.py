@@ -721,8 +721,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         return xarray.Dataset(variables, coordinates, {"covariance_model": self.covariance})
 
 
-_ARRAYS = "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped hits n_climbed n_starts n_singular".split()
-_ARRAYS += "n_obs runner_up gap decrement min_eig condition n_components noise_weight noise_volume".split()
+_ARRAYS = "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped hits n_climbed n_starts".split()
+_ARRAYS += "n_singular n_obs runner_up gap decrement min_eig condition n_components noise_weight noise_volume".split()
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
