@@ -160,19 +160,22 @@ def responses():
     y = {"logit": m + rng.logistic(size=500) > 0, "poisson": rng.poisson(np.exp(0.3 * m)), "gaussian": m + rng.normal(size=500)}
     mean = np.exp(0.3 * m)
     y |= {"negative_binomial": rng.negative_binomial(2.0, 2.0 / (2.0 + mean)), "gamma": rng.gamma(2.0, 0.5 * mean)}
-    return X, y | {"student_t": m + rng.standard_t(3.0, 500), "weibull": mean * rng.weibull(1.5, 500)}
+    y |= {"student_t": m + rng.standard_t(3.0, 500), "weibull": mean * rng.weibull(1.5, 500)}
+    share = mean / (1.0 + mean)
+    return X, y | {"cox": rng.exponential(1.0 / mean), "beta": rng.beta(9.0 * share, 9.0 - 9.0 * share)}
 
 
 class Responses:
     """The pass of the other responses for one chain, and their estimators on a few hundred rows of standardised columns."""
 
-    params = ["logit", "poisson", "gaussian", "negative_binomial", "student_t", "gamma", "weibull"]
+    params = ["logit", "poisson", "gaussian", "negative_binomial", "student_t", "gamma", "weibull", "cox", "beta"]
     param_names = ["response"]
     number = 1
 
     def setup(self, response):
         X, _, b = synthetic(10_000, 100)
-        outcomes = facts_of_rows(None, None, np.ones(10_000))
+        times = np.arange(10_000) % 997.0
+        outcomes = facts_of_rows(None, None, [times, times, 0.0 * times] if response == "cox" else np.ones(10_000))
         self.rows = None if response == "gaussian" else Rows(X, "cpu", 1, response=response, facts=outcomes)
         self.B = np.concatenate([np.zeros(0 if self.rows is None else len(self.rows.own)), 0.1 * b])[None]
         X, y = responses()
@@ -242,7 +245,7 @@ class ClassesOfRows:
         self._fit(20_000)
 
 
-OTHERS = ["poisson", "negative_binomial", "student_t", "weibull"]  # which "predictor" samples
+OTHERS = ["poisson", "negative_binomial", "student_t", "weibull", "cox"]  # which "predictor" samples
 
 
 def other(response, X, rng):
@@ -254,7 +257,7 @@ def other(response, X, rng):
         return rng.poisson(np.exp(m) * rng.gamma(3.0, 1.0 / 3.0, len(m)))
     if response == "student_t":
         return m + 0.6 * rng.standard_t(4.0, len(m))
-    return np.exp(m) * rng.standard_exponential(len(m)) ** 0.6
+    return np.exp(m) * rng.standard_exponential(len(m)) ** (1.0 if response == "cox" else 0.6)
 
 
 class MoreColumnsThanRows:

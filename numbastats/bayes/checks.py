@@ -26,7 +26,7 @@ Statistic: TypeAlias = str | Callable[[NDArray[Any]], Any] | Sequence[Any] | Map
 
 _MOST = 2**23  # outcomes that are held at once
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_UNRELIABLE = 0.7  # Pareto k above which leaving out a row by weights is not
+UNRELIABLE = 0.7  # Pareto k above which leaving out a row by weights is not
 
 
 def _quantiles(y):
@@ -72,7 +72,7 @@ def _each(name, function):
     return of_draws
 
 
-def _thinned(model, number):
+def thinned(model, number):
     """The fitted model with so many of its draws, equally spaced."""
     size = model.draws_["log_tau"].size
     take = np.linspace(0, size - 1, min(number, size)).round().astype(int)
@@ -128,7 +128,7 @@ def replicated(model, X, y, statistic, *, offset=None, exposure=None, draws=1000
     seen = [f(y[None]) for f in functions]  # the caller's mistakes come before the work
     generator = np.random.default_rng(int(normalise_rng(rng)))
     found: dict[str, list[Any]] = {}
-    for part in _parts(_thinned(model, draws), n):
+    for part in _parts(thinned(model, draws), n):
         drawn = part.sample_outcomes(X, offset=offset, exposure=exposure, rng=generator)
         if censored:
             whole = _completed(part, X, known, shift, Key(normalise_rng(generator)))
@@ -311,7 +311,7 @@ class Checks:
             if not new:
                 value, lost = predictions.possible(value)
                 found, k = psis(-value)
-                share, bad = np.exp(found), bad + int((lost | (k > _UNRELIABLE)).sum())
+                share, bad = np.exp(found), bad + int((lost | (k > UNRELIABLE)).sum())
             if record.signed:
                 low[part] = high[part] = (share * predictions.applied(record.probability, m)).sum(axis=1)
                 continue
@@ -323,7 +323,7 @@ class Checks:
             low[part], high[part] = (share * below).sum(axis=1), (share * up).sum(axis=1)
         if bad:
             warn(
-                f"{bad} of {n} rows have a Pareto k above {_UNRELIABLE}: predictions without them are unreliable; pass rows that "
+                f"{bad} of {n} rows have a Pareto k above {UNRELIABLE}: predictions without them are unreliable; pass rows that "
                 "were not in the fit, with new=True"
             )
         if record.signed:

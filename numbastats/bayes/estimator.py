@@ -32,6 +32,7 @@ from numbastats.bayes.checks import Checks
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.likelihood import Rows, work_of
+from numbastats.bayes.projection import Projects
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
 from numbastats.bayes.responses.record import Joint, facts_of_rows, record_of, word_of
 from numbastats.bayes.samplers import scales
@@ -44,12 +45,6 @@ _WIDE = 10.0  # prior standard deviation of unpenalised coefficients, where a fl
 
 Kind: TypeAlias = Literal["mean", "outcome", "median"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
-
-
-def _logarithms(y):
-    """Of times, of which lower ends may be 0."""
-    with np.errstate(divide="ignore"):
-        return np.log(y)
 
 
 def _typical(y):
@@ -93,7 +88,7 @@ class _Rows(TypedDict, total=False):
     censored: tuple[ArrayLike, ArrayLike]
 
 
-class _Regression(Checks, Estimator, Options):
+class _Regression(Checks, Projects, Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
     _responses: tuple[str, ...] = (PROBIT.word,)
@@ -1034,6 +1029,7 @@ class HorseshoeRegression(_Regression):
         poisson            Poisson with mean exp(m)
         negative_binomial  with mean exp(m) and variance ``mean + mean^2 / size``
         gamma              with mean exp(m) and variance ``mean^2 / shape``
+        beta               a share with mean 1/(1 + exp(-m)) and variance ``mean (1 - mean) / (1 + precision)``
         weibull            a lifetime whose logarithm is m + sigma times that of a standard exponential variable
         exponential        the same with sigma = 1, of the mean exp(m)
         lognormal          a lifetime whose logarithm is normal, with mean m and standard deviation sigma
@@ -1197,7 +1193,8 @@ class HorseshoeRegression(_Regression):
         X : array_like, shape (n, p), or callable
             As for `BayesProbit.fit`.
         y : array_like, shape (n,)
-            Finite numbers; 0, 1, 2 and so on for counts, above 0 for times and "gamma". None with a callable X or `censored`.
+            Finite numbers; 0, 1, 2 and so on for counts, above 0 for times and "gamma", between 0 and 1 for "beta". None with
+            a callable X or `censored`.
         sample_weight : array_like, shape (n,), optional
             Weights of the rows' log-likelihoods, as if a row had come that many times. Rows of weight 0 are left out.
         offset : array_like, shape (n,), optional
@@ -1236,7 +1233,7 @@ class HorseshoeRegression(_Regression):
         ends, labels = arguments.with_strata(ends, strata, n, record)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.offsets_of_rows(offset, exposure, n, record)
         signs, first = np.ones(n, np.int8), np.atleast_2d(ends)[0]
-        y = _logarithms(ends) if record.log else ends
+        y = record.inner(ends)
         if not record.scaled:
             return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first, strata=labels)
         rest = y if offset is None else y - offset
@@ -1246,18 +1243,17 @@ class HorseshoeRegression(_Regression):
         return Outcomes(signs, facts=facts, outcomes=first, level=level, size=size)
 
     def _likelihood_outcomes(self, y, n, event=None, censored=None):
-        """Outcomes as the record takes them; what makes log densities of logarithms those of the outcomes, or None."""
+        """Outcomes as the record takes them; what makes log densities of these those of the outcomes, or None."""
         arguments.check_ends_given(y, event, censored, self._record, type(self).__name__)
         y, upper = (y, None) if censored is None else censored
         if event is None and upper is None:
             y = arguments.outcomes_as_numbers(arguments.column(y), n, dataclasses.replace(self._options, fit_intercept=False))
         else:
             y = arguments.lifetimes(y, event, upper, n, self._options, whole=False)
-        if not self._record.log:
-            return y, None
-        ends = _logarithms(y)
+        ends = self._record.inner(y)
         lower, upper = np.broadcast_to(ends, (2, n))
-        return ends, np.where(lower == upper, -upper, 0.0)
+        shift = self._record.log_slope(upper)
+        return ends, None if shift is None else np.where(lower == upper, shift, 0.0)
 
     # --- prediction ---
 
@@ -1466,8 +1462,8 @@ class HorseshoeRegression(_Regression):
         """Draws of the parameters that the distribution of an outcome has beside its predictor, shape (chains, draws), by name.
 
         "sigma" for "gaussian", "student_t" and lifetimes, whose logarithm has the scale sigma; "df" for "student_t"; "size" for
-        "negative_binomial", "shape" for "gamma". Without those of `fixed`. Empty for other responses, and where no draws are
-        kept.
+        "negative_binomial", "shape" for "gamma", "precision" for "beta". Without those of `fixed`. Empty for other responses, and
+        where no draws are kept.
         """
         self._fitted()
         return {one.word: one.value(self.draws_[one.name]) for one in self._record.own if one.name in self.draws_}

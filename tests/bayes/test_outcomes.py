@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+import scipy.special
 import scipy.stats
 
 import numbastats as ns
@@ -26,6 +27,7 @@ CASES = discover("tests.bayes.cases")
 GENERAL = sorted(word for word, record in RESPONSES.items() if record.general)
 LIFETIMES = sorted(word for word, record in RESPONSES.items() if record.censors)
 OWN = {"log_sigma": math.log(0.6), "log_size": math.log(2.0), "log_shape": math.log(3.0), "log_df_minus_2": math.log(2.0)}
+OWN |= {"log_precision": math.log(6.0)}
 
 
 def regression(response, **options):
@@ -52,7 +54,7 @@ def data(response, n=60, p=3, seed=1, truth=(0.8, -0.5), censor=True, level=0.4)
 def log_likelihood(case, y, known, m, own):
     """By SciPy, of predictors m, shape (n, ...)."""
     peer = case.peer(m, own)
-    at = np.log(y) if case.record.log else y
+    at = np.log(y) if case.record.log else scipy.special.logit(y) if case.record.logit else y
     at = at.reshape(-1, *[1] * (m.ndim - 1))
     exact = peer.logpmf(at) if hasattr(peer.dist, "pmf") else peer.logpdf(at)
     return np.where(known.reshape(at.shape), exact, peer.logsf(at)).sum(axis=0)
@@ -152,6 +154,17 @@ def test_acute_leukemia(response, want, loglik):
     assert value - (RELAPSED * np.log(LEUKEMIA)).sum() == pytest.approx(loglik, abs=0.05)
 
 
+def test_beta_against_statsmodels():
+    """The maximum of the likelihood, and its logarithm."""
+    peer = pytest.importorskip("statsmodels.othermod.betareg").BetaModel
+    X, given, y, _ = data("beta", 200, 2)
+    X = np.column_stack([np.ones(200), X])
+    found, value = maximum(Rows(X, "cpu", 1, response="beta", facts=facts_of_rows(None, None, scipy.special.logit(y))))
+    theirs = peer(y, X).fit(disp=False)
+    np.testing.assert_allclose([*found[1:], found[0]], theirs.params, rtol=1e-4, atol=1e-5)
+    assert value - np.log(y * (1.0 - y)).sum() == pytest.approx(theirs.llf, rel=1e-8)
+
+
 def test_wide_priors_give_the_maximum_of_the_likelihood():
     """Nothing is shrunk and rows are many: posterior means are the maximum of SciPy's log-likelihood up to their errors."""
     for response in ("negative_binomial", "student_t", "gamma", "weibull"):
@@ -226,9 +239,9 @@ def test_predictions(response, tmp_path):
             model.dispersion_summary()
 
 
-@pytest.mark.parametrize("response", ["student_t", "weibull", "gamma", "negative_binomial"])
+@pytest.mark.parametrize("response", ["student_t", "weibull", "gamma", "negative_binomial", "beta"])
 def test_criteria_of_rows(response):
-    """Pointwise log densities of outcomes, not of their logarithms; weights multiply them; ends count by their probability."""
+    """Pointwise log densities of the outcomes themselves; weights multiply them; ends count by their probability."""
     X, given, y, known = data(response)
     weights = np.random.default_rng(2).integers(1, 3, len(y)).astype(float)
     model = regression(response, chains=2, warmup=200, draws=200).fit(X, sample_weight=weights, **given)
@@ -239,7 +252,8 @@ def test_criteria_of_rows(response):
         log_likelihood(case, y[i : i + 1], known[i : i + 1], m[None, :, i], {n: v[:, 0] for n, v in own.items()})
         for i in range(60)
     ]
-    values = np.array(values) - (np.log(y) * known if case.record.log else np.zeros(60))[:, None]
+    inner = np.log(y) * known if case.record.log else np.log(y * (1.0 - y)) if case.record.logit else np.zeros(60)
+    values = np.array(values) - inner[:, None]
     want = np.logaddexp.reduce(values, axis=1) - math.log(400.0) - values.var(axis=1, ddof=1)
     np.testing.assert_allclose(model.waic(X, **given)["pointwise"], want, rtol=1e-9)
     weighted = weights[:, None] * values
@@ -325,6 +339,11 @@ def test_an_outlier_moves_a_normal_fit_only():
         ("weibull", dict(event=[1, 1, 0]), "event= goes with y"),
         ("gaussian", dict(y=[1.0, 2.0, 3.0], event=[1, 1, 0]), "event= is for lifetimes, response='cox', 'exponential'"),
         ("gamma", dict(y=[1.0, 2.0, -3.0]), r"y\[2\] is -3.0, but response='gamma' takes positive numbers"),
+        (
+            "beta",
+            dict(y=[0.2, 0.5, 1.0]),
+            r"y\[2\] is 1.0, but response='beta' takes shares, above 0 and below 1; where 0 or 1 occur",
+        ),
         ("gamma", dict(y=[1.0, 2.0, 3.0], exposure=[1.0, 0.0, 2.0]), r"exposure\[1\] is 0.0; it has to be above 0"),
         ("negative_binomial", dict(y=[1.0, 2.5, 3.0]), r"y\[1\] is 2.5, but response='negative_binomial' takes counts"),
         ("student_t", dict(y=[2.0, 2.0, 2.0]), "y, less an offset, has one value only"),
@@ -434,14 +453,14 @@ def test_rows_far_from_the_fit():
         counts.predict([[1e5, 0.0, 0.0]], kind="median")
 
 
-@pytest.mark.parametrize("response", ["student_t", "lognormal", "loglogistic", "weibull", "gamma"])
+@pytest.mark.parametrize("response", ["student_t", "lognormal", "loglogistic", "weibull", "gamma", "beta"])
 def test_outcomes_that_are_fitted_exactly(response):
     """Their spread has no posterior; with the least error it has one."""
     X, y = columns_and_times()
     exact = 2.0 * X[:, 0] + 1.0
-    of = np.exp if RESPONSES[response].log else np.asarray
+    of = np.exp if RESPONSES[response].log else scipy.special.expit if RESPONSES[response].logit else np.asarray
     for place in (np.asarray, scipy.sparse.csr_array):
-        with pytest.raises(ValueError, match="fit (the logarithm of )?y exactly, so that (sigma|shape) of"):
+        with pytest.raises(ValueError, match="fit (the log.* of )?y exactly, so that (sigma|shape|precision) of"):
             regression(response).fit(place(X), of(exact))
     found = regression(response, **QUICK).fit(X, of(exact + 0.01 * np.sin(np.arange(40.0))))
     assert found.coef_[0] == pytest.approx(2.0, abs=0.05)

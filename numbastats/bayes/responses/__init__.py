@@ -4,6 +4,7 @@
 
 from typing import Literal
 
+from numbastats.bayes.responses.beta import BETA
 from numbastats.bayes.responses.cox import COX
 from numbastats.bayes.responses.exponential import EXPONENTIAL
 from numbastats.bayes.responses.gamma import GAMMA
@@ -20,6 +21,7 @@ from numbastats.bayes.responses.student_t import STUDENT_T
 from numbastats.bayes.responses.weibull import WEIBULL
 
 __all__ = [
+    "BETA",
     "COX",
     "Classification",
     "EXPONENTIAL",
@@ -40,9 +42,20 @@ __all__ = [
 
 Classification = Literal["logit", "ordinal", "probit"]
 Regression = Literal[
-    "cox", "exponential", "gamma", "gaussian", "loglogistic", "lognormal", "negative_binomial", "poisson", "student_t", "weibull"
+    "beta",
+    "cox",
+    "exponential",
+    "gamma",
+    "gaussian",
+    "loglogistic",
+    "lognormal",
+    "negative_binomial",
+    "poisson",
+    "student_t",
+    "weibull",
 ]
 RESPONSES: dict[str, Record] = dict(
+    beta=BETA,
     cox=COX,
     exponential=EXPONENTIAL,
     gamma=GAMMA,
