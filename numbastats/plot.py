@@ -911,7 +911,7 @@ def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | Non
     if not hasattr(model, "coef_"):
         raise TypeError(f"model is a {type(model).__name__}; forest shows the coefficients of a regression of numbastats.bayes")
     table = model.summary(level)
-    others = {"intercept", *(name for name in model.draws_ if name.startswith("log_"))}
+    others = {*model._beside, *(name for name in model.draws_ if name.startswith("log_"))}
     keep = [i for i, name in enumerate(table["name"]) if name not in others]
     name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))
     order = np.argsort(mean) if sort else np.arange(mean.size)[::-1]
