@@ -53,8 +53,8 @@ FOLDERS = {
     FAMILIES: Folder(),
     "kde/smoothing_kernels": Folder("RECORD"),
     RESPONSES: Folder(
-        *("", ("accelerated", "record"), "RESPONSES", "Record"),
-        {"Classification": ("two_classes",), "Regression": ("Response", "Joint", "accelerated")},
+        *("", ("accelerated", "record", "truncated"), "RESPONSES", "Record"),
+        {"Classification": ("two_classes",), "Regression": ("Response", "Joint", "accelerated", "zero_truncated")},
     ),
     "bayes/samplers": Folder("", ("adaptation", "algebra", "collapsed", "record", "scales"), "SAMPLERS", "Sampler"),
 }
