@@ -1154,7 +1154,7 @@ def calibration(
     _regression(model, "calibration", "calibration")
     table = model.calibration(X, y, bins, level=level, **options)
     ax = _axes(ax)
-    classes = hasattr(model, "classes_")
+    classes = model._record.signed
     at, unit = (table["predicted"], 1.0) if classes else (0.5 * (table["from"] + table["to"]), len(table["from"]))
     ends = unit * np.stack([table["observed"] - table["lower"], table["upper"] - table["observed"]])
     if classes:

@@ -69,7 +69,10 @@ class MixtureDiscriminantAnalysis(Estimator):
     >>> x[400:] += 2.0
     >>> y = np.repeat(["a", "a", "b"], 200)
     >>> model = ns.mixture.MixtureDiscriminantAnalysis(rng=0).fit(x, y)
-    >>> model.result_.n_components.tolist(), model.predict([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]]).tolist()
+    >>> (
+    ...     model.result_.n_components.tolist(),
+    ...     model.predict([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]]).tolist(),
+    ... )
     ([2, 1], ['a', 'b', 'a'])
     """
 
@@ -118,8 +121,8 @@ class MixtureDiscriminantAnalysis(Estimator):
         Raises
         ------
         ValueError
-            For missing and infinite values, for labels that are missing or continuous, for priors that are no probabilities of the
-            classes, and, with the name of the class, where one cannot be fitted.
+            For missing and infinite values, for labels that are missing or continuous, for priors that are no probabilities of
+            the classes, and, with the name of the class, where one cannot be fitted.
 
         Warns
         -----

@@ -13,6 +13,7 @@ from numbastats.bayes.responses.logit import LOGIT
 from numbastats.bayes.responses.loglogistic import LOGLOGISTIC
 from numbastats.bayes.responses.lognormal import LOGNORMAL
 from numbastats.bayes.responses.negative_binomial import NEGATIVE_BINOMIAL
+from numbastats.bayes.responses.ordinal import ORDINAL
 from numbastats.bayes.responses.poisson import POISSON
 from numbastats.bayes.responses.probit import PROBIT
 from numbastats.bayes.responses.record import Record
@@ -32,6 +33,7 @@ __all__ = [
     "LOGLOGISTIC",
     "LOGNORMAL",
     "NEGATIVE_BINOMIAL",
+    "ORDINAL",
     "POISSON",
     "PROBIT",
     "RESPONSES",
@@ -42,7 +44,7 @@ __all__ = [
     "ZERO_TRUNCATED_POISSON",
 ]
 
-Classification = Literal["logit", "probit"]
+Classification = Literal["logit", "ordinal", "probit"]
 Regression = Literal[
     "beta",
     "cox",
@@ -68,6 +70,7 @@ RESPONSES: dict[str, Record] = dict(
     loglogistic=LOGLOGISTIC,
     lognormal=LOGNORMAL,
     negative_binomial=NEGATIVE_BINOMIAL,
+    ordinal=ORDINAL,
     poisson=POISSON,
     probit=PROBIT,
     student_t=STUDENT_T,

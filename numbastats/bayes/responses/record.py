@@ -1,10 +1,11 @@
 """The record of a response: what a regression knows of its outcomes. Engines ask the record; none of them knows its word.
 
-There are two forms. A `Response` has independent rows with one linear predictor each: a scalar function gives the log-likelihood
-of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a GPU. Where it has
-parameters of its own, or outcomes may be known to lie between two ends, the function has the derivatives in all of them, and
-serves predictions and criteria, too. A `Joint`
-response has rows that depend on each other, or several linear predictors a row: its log-likelihood is a function of arrays.
+There are three forms. A `Response` has independent rows with one linear predictor each: a scalar function gives the
+log-likelihood of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a
+GPU. Where it has parameters of its own, or outcomes may be known to lie between two ends, the function has the derivatives in
+all of them, and serves predictions and criteria, too. A `Joint` response has rows that depend on each other, or several linear
+predictors a row: its log-likelihood is a function of arrays. `Classes` (classes.py) are ordered, or more than two, and have a
+pass of their own.
 """
 
 from __future__ import annotations
@@ -115,7 +116,11 @@ class Record:
     robust : bool
         Whether outcomes with a scale are centred at their median and scaled by the median distance from it, for heavy tails.
     classes : bool
-        Two classes instead of numbers: a row of X and its offset are multiplied by -1 or 1.
+        Classes instead of numbers. Of two a row of X and its offset are multiplied by -1 or 1.
+    ordered : bool
+        Whether the classes have an order.
+    more : callable, optional
+        The record of more than two classes, or of ordered ones, given the names of all: ``more(labels)``.
     weighted : bool
         Whether rows may have weights and offsets.
     concave : bool
@@ -160,6 +165,8 @@ class Record:
     level: Callable = lambda weights, offsets, outcomes: 0.0
     robust: bool = False
     classes: bool = False
+    ordered: bool = False
+    more: Callable | None = None
     weighted: bool = True
     concave: bool = True
     intercept: bool = True
@@ -198,6 +205,19 @@ class Record:
     def general(self):
         """Whether rows take own parameters and both ends of an outcome."""
         return getattr(self, "constants", None) is not None
+
+    @property
+    def signed(self):
+        """Whether outcomes are two classes, -1 and 1."""
+        return self.classes
+
+    several = False  # whether they are classes that are no signs
+    width, axes = 1, ()  # linear predictors of a row, and further axes of them
+    of = ("",)  # what names of coefficients have behind them, for each predictor
+
+    def of_classes(self, labels):
+        """The record of a fit with classes of these names."""
+        return self if self.more is None or (len(labels) == 2 and not self.ordered) else self.more(labels)
 
     @property
     def discrete(self):
