@@ -162,6 +162,7 @@ def responses():
     y |= {"negative_binomial": rng.negative_binomial(2.0, 2.0 / (2.0 + mean)), "gamma": rng.gamma(2.0, 0.5 * mean)}
     y |= {"student_t": m + rng.standard_t(3.0, 500), "weibull": mean * rng.weibull(1.5, 500)}
     share = mean / (1.0 + mean)
+    y |= {"zero_truncated_negative_binomial": 1.0 + y["negative_binomial"]}
     return X, y | {"cox": rng.exponential(1.0 / mean), "beta": rng.beta(9.0 * share, 9.0 - 9.0 * share)}
 
 
@@ -169,6 +170,7 @@ class Responses:
     """The pass of the other responses for one chain, and their estimators on a few hundred rows of standardised columns."""
 
     params = ["logit", "poisson", "gaussian", "negative_binomial", "student_t", "gamma", "weibull", "cox", "beta"]
+    params += ["zero_truncated_negative_binomial"]
     param_names = ["response"]
     number = 1
 
