@@ -18,9 +18,10 @@ from numbastats.bayes.kernels.likelihood import (
     latent_row,
     tile_rows,
 )
-from numbastats.bayes.kernels.predictor import FACTORS, INWARDS, OUTWARDS, PULL
+from numbastats.bayes.kernels.predictor import COLUMNS, FACTORS, INWARDS, OUTWARDS, PULL
 
 __all__ = [
+    "COLUMNS",
     "CONDITIONALS",
     "DRAWS",
     "ELEMENTWISE",

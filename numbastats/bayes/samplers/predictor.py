@@ -17,10 +17,12 @@ All chains go together: what is of n x n is a kernel (kernels/predictor.py), wha
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 from scipy.special import ndtr
 
 from numbastats._core.parallel import in_threads
@@ -33,10 +35,15 @@ from numbastats.bayes.samplers.record import Sampler
 from numbastats.scalar.shrinkage import log_prior_tau
 
 _JITTER = 1e-8  # variance of the predictors beside that by their columns, in units of the noise at the start; part of the model
-_LEAST_NOISE = 1e-2  # one over the least noise of a copy, times the jitter
+_LEAST_NOISE = 1e-2  # one over the least variance of a normal outcome, times the jitter
+_BLOCKS = 10  # of columns, each with an acceptance of its own
+_SLICES = 3  # of tau with own parameters
+HCH=[]
 _LEAPFROGS, _TRAJECTORIES = 4, 2
-_SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the posterior
+_SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the normal posterior
+_HELD = 0.03, 0.6  # columns keep their scale where tau moves and lambda is above some number between these, times p
 _WIDTH, _SHRINKS = 2.0, 20  # of the slice of a logarithm: its only interval, and how often that is cut at most
+_CORRECTION = 200  # iterations of which the mean of predictors is, at the end of a long warmup
 _NEWTON, _DECREMENT = 60, 1e-8
 _TAU = -25.0, 8.0
 _FLAT = 1e-4  # least prior precision of a predictor's part from one column: a flat prior has a standard deviation of 100 there
@@ -51,7 +58,7 @@ class Problem(NamedTuple):
     response : Response, or Joint of one predictor
     free, A : numpy.ndarray or Sparse, shapes (n, k) and (n, p)
         The columns that are not shrunk, an intercept's among them, and the others.
-    y : numpy.ndarray, shape (n,), or (2, n) of outcomes between two ends
+    y : numpy.ndarray, shape (n,), or (2, n) of outcomes between two ends; of a `Joint` response what it has made of them
     weights, offsets : numpy.ndarray, shape (n,)
     variances : numpy.ndarray, shape (k,)
         Of the prior of the coefficients that are not shrunk.
@@ -61,18 +68,21 @@ class Problem(NamedTuple):
         Their covariance by both.
     around : numpy.ndarray, shape (n,)
         Predictors at the mode for scales of 1, whose curvatures are 1/S. The posterior is the same whatever S is.
+    turned : numpy.ndarray, shape (p, n)
+        The columns that are shrunk, written out one after the other.
     """
 
     response: Any
     free: np.ndarray
     A: Any
-    y: np.ndarray
+    y: Any
     weights: np.ndarray
     offsets: np.ndarray
     variances: np.ndarray
     jitter: np.ndarray
     F: np.ndarray
     around: np.ndarray
+    turned: np.ndarray
 
     @property
     def outcomes(self):
@@ -98,20 +108,22 @@ class Problem(NamedTuple):
         slope, curvature = self.response.derivatives(e.T, self.outcomes, own)
         return np.multiply(slope.T, self.weights, order="C"), np.multiply(curvature.T, self.weights, order="C")
 
-    def noise(self, own, chains):
-        """S, shape (chains, n)."""
-        curvature = np.minimum(self.slopes(np.tile(self.around, (chains, 1)), own)[1], _LEAST_NOISE / self.jitter)
+    def normal(self, around, own):
+        """The normal likelihood of predictors e near `around`, N(outcome; e, S): outcome and S, shape (chains, n)."""
+        slope, curvature = self.slopes(around, own)
+        curvature = np.minimum(curvature, _LEAST_NOISE / self.jitter)
         most = curvature.max(axis=1, keepdims=True, initial=1e-300)
-        return 1.0 / np.clip(curvature, 1e-4 * most, None)
+        noise = 1.0 / np.clip(curvature, 1e-4 * most, None)
+        return around + noise * slope, noise
 
 
 class State(NamedTuple):
-    """Coefficients and scales, predictors and their mode given the scales, log-likelihood, own parameters by name."""
+    """Coefficients, scales and predictors, predictors around which the likelihood is nearly normal, log-likelihood, own parameters."""
 
     b: np.ndarray
     scales: scales.Scales
     e: np.ndarray
-    mode: np.ndarray
+    around: np.ndarray
     loglik: np.ndarray
     extras: dict[str, np.ndarray]
 
@@ -121,17 +133,20 @@ def problem(rows, prior):
     free, A = parted(rows.columns(), prior.skip)
     known = rows.facts[[k.WEIGHT, k.OFFSET]] if rows.response.weighted else np.array([[1.0], [0.0]])
     weights, offsets = np.broadcast_to(known, (2, len(free)))
-    y = np.broadcast_to(rows.outcomes, (*rows.outcomes.shape[:-1], len(free)))
+    first, y = np.broadcast_to(rows.facts[k.OUTCOME], len(free)), rows.outcomes
+    if not isinstance(rows.response, Joint):
+        y = np.broadcast_to(y, (*y.shape[:-1], len(free)))
     d = np.clip(prior.free, 1e-12, 1e300)
     variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
     F, size = (free * variances) @ free.T, np.ones(len(offsets))
-    level = offsets + rows.response.level(weights, offsets, np.atleast_2d(y)[0])
-    data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level)
+    level = offsets + rows.response.level(weights, offsets, first)
+    data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level, A.T)
     numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
-    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None], np.ones(1), np.zeros((1, len(size))))
+    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None])
     data = data._replace(around=there.mode(_start(data, 1), level[None])[0])
-    jitter = _JITTER * data.noise(_start(data, 1), 1)[0]
-    return data._replace(jitter=jitter, F=F + np.diag(jitter))
+    jitter = _JITTER * data.normal(data.around[None], _start(data, 1))[1][0]
+    turned = np.ascontiguousarray((A.toarray() if isinstance(A, Sparse) else A).T)
+    return data._replace(jitter=jitter, F=F + np.diag(jitter), turned=turned)
 
 
 def _start(data, chains):
@@ -145,12 +160,11 @@ def init(data, prior, numbers, chains):
     if prior.tau is None:
         found.d[:, prior.skip :] *= np.exp(-2.0 * found.log_tau)[:, None]
     n, own = len(data.offsets), _start(data, chains)
-    mode = np.tile(data.around, (chains, 1))
-    state = State(np.zeros(found.d.shape), found, mode.copy(), mode, np.empty(chains), own)
+    state = State(np.zeros(found.d.shape), found, *(np.tile(data.around, (chains, 1)) for _ in range(2)), np.empty(chains), own)
     z = _Normals(numbers, n + found.d.shape[1] + n)
-    metric = _Metric(data, numbers, *_Covariance(data, prior, state, numbers)(np.zeros(chains)), np.zeros((chains, n)))
-    state.mode[:] = metric.mode(own, mode)
-    state.e[:] = state.mode + metric.outwards(z.take(n))[1]
+    metric = _Metric(data, numbers, _Covariance(data, prior, state, numbers).last)
+    state.around[:] = metric.mode(own, state.around)
+    state.e[:] = state.around + metric.outwards(z.take(n))[1]
     _coefficients(data, state, metric, 1.0 / scales.precisions(prior, found, numbers), z)
     return state
 
@@ -158,31 +172,34 @@ def init(data, prior, numbers, chains):
 def step(data, prior, state, numbers):
     """Scales given the coefficients, the predictors with tau and own parameters, the predictors, then what is given them."""
     scales.draw(prior, state.scales, state.b, numbers)
-    n, chains, own = len(data.offsets), len(state.b), state.extras
-    z = _Normals(numbers, (3 + 2 * _TRAJECTORIES) * n + state.b.shape[1] + 2 + (2 + _SHRINKS) * (1 + 2 * len(own)) + 8)
-    covariance = _Covariance(data, prior, state, numbers)
-    noise = data.noise(own, chains)
-    metric = _Metric(data, numbers, *covariance(np.zeros(chains)), 1.0 / noise)
-    copied = _Copied(data, state.e, own, noise, metric, z)
-    if prior.tau is None:
-        by = copied.tau(state.scales.log_tau, prior, covariance, z)
-        state.scales.log_tau[:] += by
-        shrunk = state.scales.d[:, prior.skip :]
-        shrunk[...] = np.clip(shrunk * np.exp(-2.0 * by)[:, None], 1e-12, 1e300)
-    for one in data.response.own:
-        copied.parameter(one, own, z)
-    state.e[:] = copied.e
-    around = np.tile(data.around, (chains, 1))
-    state.mode[:] = metric.mode(own, *((state.mode, state.e) if data.response.concave else (around,)))
-    state.e[:], chance = _hamiltonian(data, metric, state.mode, state.e, own, z)
+    n, p, own = len(data.offsets), state.b.shape[1], state.extras
+    sliced = _SHRINKS + 2
+    size = n + p + _BLOCKS + _SLICES * (sliced + 2 + len(own)) + _TRAJECTORIES * (n + 2) + len(own) * sliced + p + n
+    z = _Normals(numbers, size)
+    chance = _columns(data, prior, state, numbers, z) if _single(prior) else np.ones(len(state.b))
+    near = _Near(data, prior, state, numbers)
+    for number in range(_SLICES if own or prior.tau is None else 0):
+        near.slice(z, holds=number > 0 and _single(prior))
+    HCH.append(near.hamiltonian(z).mean())
+    state.e[:] = near.e
     for one in data.response.own:
 
         def density(t, needed, one=one):
             return data.loglik(state.e, own | {one.name: t}) + one.log_prior(t)
 
         own[one.name][:] = _sliced(density, own[one.name], z)
-    _coefficients(data, state, metric, 1.0 / scales.precisions(prior, state.scales, numbers), z)
+    _coefficients(data, state, near.metric, 1.0 / scales.precisions(prior, state.scales, numbers), z)
     return state, scales.Info(chance)
+
+
+def learn(data, state, seen):
+    """After an iteration of the warmup: the mean of the predictors of a chain, around which its likelihood is nearly normal."""
+    state.around[:] += (state.e - state.around) / min(0.5 * seen + 1.0, _CORRECTION)
+
+
+def _single(prior):
+    """Whether every column has a local scale of its own, half-Cauchy given the rest."""
+    return prior.name in ("horseshoe", "horseshoe+") and prior.groups is None
 
 
 class _Normals:
@@ -221,36 +238,50 @@ def _sliced(density, t, numbers):
 
 
 class _Covariance:
-    """Covariance of the predictors by the columns that are shrunk, for tau times e^by."""
+    """Covariance of the predictors by the columns that are shrunk, for tau times e^by but for columns that are held."""
 
     def __init__(self, data, prior, state, numbers):
-        self.data, self.d, self.workers = data, state.scales.d[:, prior.skip :].copy(), numbers.place.workers
-        self.extra = scales.slab_precisions(prior, state.scales, numbers)
+        self.data, self.d, self.workers = data, state.scales.d[:, prior.skip :], numbers.place.workers
+        self.extra = scales.slab_precisions(prior, state.scales, numbers)[:, None]
         self.slab, self.factor = bool(np.any(self.extra)), prior.slab_df is None
-        self.K = np.empty((len(self.d), *data.F.shape))
-        if not self.slab:
-            self._make(np.zeros(len(self.d)), np.ones(len(self.d), bool))
+        self.last, self.rest, self.held = np.zeros((len(self.d), *data.F.shape)), 0.0, np.zeros(self.d.shape, bool)
+        self._make(self.d, np.ones(len(self.d), bool))
 
-    def _make(self, by, needed):
+    def _make(self, d, needed):
         n, p = self.data.A.shape
 
         def one(c):
-            self.K[c] = _product(self.data.A, 1.0 / (self.d[c] * math.exp(-2.0 * by[c]) + self.extra[c]))
+            self.last[c] = _product(self.data.A, 1.0 / (d[c] + self.extra[c]))
 
         in_threads(one, [(c,) for c in np.flatnonzero(needed)], self.workers if n * n * p > _LARGE else 1)
 
-    def __call__(self, by, needed=None):
-        """K, and by what it is multiplied in every chain; K is new in those where it is `needed`."""
-        if not self.slab:
-            return self.K, np.exp(2.0 * by)
-        self._make(by, np.ones(len(by), bool) if needed is None else needed)
-        return self.K, np.ones(len(by))
+    def hold(self, held):
+        """The columns, by chain, that go on as they are."""
+        self.held, self.K, self.rest = held, self.last.copy(), np.zeros_like(self.last)
+        for c in np.flatnonzero(held.any(axis=1)) if not self.slab else ():
+            self.rest[c] = _product(_columns_of(self.data.A, held[c]), 1.0 / self.d[c, held[c]])
+
+    def _moved(self, by):
+        return self.d * np.where(self.held, 1.0, np.exp(-2.0 * by)[:, None])
+
+    def at(self, by, needed):
+        """The covariance of chains, that is new in those where it is `needed`."""
+        if self.slab:
+            self._make(self._moved(by), needed)
+        else:
+            times = np.exp(2.0 * by)[:, None, None]
+            self.last = times * self.K + (1.0 - times) * self.rest
+        return self.last
+
+    def move(self, by):
+        """Precisions of the columns from here on."""
+        self.d[...] = np.clip(self._moved(by), 1e-12, 1e300)
 
     def of_slab(self, by):
         """Log of the factor by which a slab that is a factor of the prior changes its integral over the coefficients."""
         if not (self.slab and self.factor):
             return 0.0
-        return -0.5 * np.log1p(self.extra[:, None] / (self.d * np.exp(-2.0 * by)[:, None])).sum(axis=1)
+        return -0.5 * np.log1p(self.extra / self._moved(by)).sum(axis=1)
 
 
 def _product(A, v):
@@ -261,23 +292,27 @@ def _product(A, v):
     return root @ root.T  # of a matrix and its own transpose BLAS makes one half
 
 
-class _Metric:
-    """The factors of `kernels.predictor` for a covariance scale K + F and curvatures W."""
+def _columns_of(A, some):
+    """Some columns, written out."""
+    return dataclasses.replace(A, S=A.S[:, some], shift=A.shift[some]) if isinstance(A, Sparse) else A[:, some]
 
-    def __init__(self, data, numbers, K, scale, W):
+
+class _Metric:
+    """The factors of `kernels.predictor` for a covariance K + F and curvatures W, which are 0 at first."""
+
+    def __init__(self, data, numbers, K):
         self.data, self.place, (chains, n, _) = data, numbers.place, K.shape
         self.L, self.G, self.room = (numbers.spare(name, (chains, n, n)) for name in ("L", "G", "weighted"))
         self.failed, self.none = np.zeros(chains, np.int64), np.zeros((chains, n))
-        self.factor(W, K=K, scale=scale)
+        self.factor(self.none, K=K)
         self.check()
 
-    def factor(self, W, needed=None, K=None, scale=None):
+    def factor(self, W, needed=None, K=None):
         """G for curvatures W of chains, with L anew if there is a K."""
-        chains, n = W.shape
-        needed = np.ones(chains, bool) if needed is None else needed
+        n = W.shape[1]
+        needed = np.ones(len(W), bool) if needed is None else needed
         self.failed[needed] = 0
-        K, scale, anew = (self.L, np.ones(chains), False) if K is None else (K, scale, True)
-        given = K, self.data.F, scale, np.ascontiguousarray(W), anew, needed
+        given = self.L if K is None else K, self.data.F, np.ascontiguousarray(W), K is not None, needed
         self._run(k.FACTORS, 0.15 * n**3, given, (self.L, self.G, self.room, self.failed))
 
     def check(self):
@@ -348,77 +383,163 @@ class _Metric:
 # --- moves -----------------------------------------------------------------------------------------------------------------
 
 
-class _Copied:
-    """Noisy copies of the predictors, and slices in which these follow: e = offsets + L z where z lies as before given the copy.
+def _columns(data, prior, state, numbers, z):
+    """Local scales with the coefficients integrated out of the normal likelihood, and the predictors along with them."""
+    (chains, n), p, skip = state.e.shape, data.A.shape[1], prior.skip
+    outcome, S = data.normal(state.around, state.extras)
+    extra = scales.slab_precisions(prior, state.scales, numbers)
+    d = state.scales.d[:, skip:].copy()
+    v, R, s = 1.0 / (d + extra[:, None]), outcome - data.offsets, outcome - state.e
+    P, free = np.empty((chains, n, n)), z.take(n)
+    Z, S0 = np.empty((chains, p)), np.empty((chains, n))
+    E0, G = np.empty((chains, n)), np.empty((chains, n))
+    for c in range(chains):
+        C = _product(data.A, v[c]) + data.F
+        C.reshape(-1)[:: n + 1] += S[c]
+        L = np.linalg.cholesky(C)
+        inverse = lapack.dpotri(L.T, lower=0)[0]
+        P[c] = np.triu(inverse) + np.triu(inverse, 1).T
+        u = P[c] @ (R[c] - L @ free[c])
+        S0[c] = s[c] - S[c] * u
+        E0[c] = L @ free[c] - S0[c]
+        Z[c] = (state.b[c, skip:] - v[c] * (u @ data.A)) / np.sqrt(v[c])
+        G[c] = P[c] @ R[c]
+    order = np.argsort(z.take(p), axis=1)
+    base = _base(prior, state.scales) * np.ones(d.shape)
+    chance = np.log(ndtr(z.take(_BLOCKS)))
+    now = P, G, d, E0, state.e.copy()
+    before = _log_weight(data, state.e, state.extras, outcome, S)
+    total = 0.0
+    for k_, block in enumerate(np.array_split(order, _BLOCKS, axis=1)):
+        new = tuple(x.copy() for x in now)
+        given = data.turned, S, R, S0, Z, np.ascontiguousarray(block), base, extra, prior.slab_df is None
+        given += (*numbers.key, numbers.more[8], numbers.step())
+        numbers.place.run(k.COLUMNS, chains, np.int64(0), np.int64(chains), given, (*new, np.empty((chains, 2, n))), cost=p * n * n)
+        new[4][:] += data.offsets
+        after = _log_weight(data, new[4], state.extras, outcome, S)
+        total = total + np.exp(np.minimum(after - before, 0.0))
+        taken = chance[:, k_] < after - before
+        for x, y in zip(now, new):
+            x[taken] = y[taken]
+        before = np.where(taken, after, before)
+    state.scales.d[:, skip:] = d
+    state.e[:] = now[4]
+    return total / _BLOCKS
 
-    Given the copy, z ~ N(M^-1 L'S^-1 r, M^-1) with r = copy - offsets, M = I + L'S^-1 L = GG'; G'z - G^-1 L'S^-1 r is kept.
+
+class _Near:
+    """The state with a normal likelihood near the one it has, from which the other differs by a weight.
+
+    Under it z ~ N(M^-1 L'S^-1 r, M^-1), r = outcomes - offsets, M = I + L'S^-1 L = GG', e = offsets + L z: u = G'z - G^-1 L'S^-1 r
+    is standard normal, and is kept where scales and own parameters move.
     """
 
-    def __init__(self, data, e, own, noise, metric, numbers):
-        self.data, self.metric, self.e, self.own, self.noise = data, metric, e, own, noise
-        self.rest = e + np.sqrt(noise) * numbers.take(e.shape[1]) - data.offsets
-        self.inner = metric.inwards(e - data.offsets)[1] - self._centre(noise)
+    def __init__(self, data, prior, state, numbers):
+        self.data, self.prior, self.state, self.e, self.own = data, prior, state, state.e, state.extras
+        self.covariance = _Covariance(data, prior, state, numbers)
+        self.metric = _Metric(data, numbers, self.covariance.last)
+        self._normal(self.own)
+        self.metric.factor(1.0 / self.noise)
+        self.u = self.metric.inwards(self.e - data.offsets)[1] - self._centre()
 
-    def _centre(self, noise):
-        return self.metric.pull(self.rest / noise, self.metric.none)
+    def _normal(self, own):
+        self.outcome, self.noise = self.data.normal(self.state.around, own)
 
-    def _value(self, own, needed, K=None, scale=None):
-        """The log density of the copy and the outcomes; the predictors go along."""
-        data, metric, noise = self.data, self.metric, self.noise if own is self.own else self.data.noise(own, len(self.e))
-        metric.factor(1.0 / noise, needed, K, scale)
-        centre = self._centre(noise)
-        self.e = data.offsets + metric.outwards(self.inner + centre)[1]
+    def _centre(self):
+        return self.metric.pull((self.outcome - self.data.offsets) / self.noise, self.metric.none)
+
+    def _weight(self, own):
+        """Log of the likelihood over the normal one without its factor, whose integral has the determinants of G alone, too."""
+        return _log_weight(self.data, self.e, own, self.outcome, self.noise)
+
+    def _value(self, own, K, needed):
+        """The log density of outcomes, u given; predictors go along."""
+        data, metric = self.data, self.metric
+        if own:
+            self._normal(own)
+        metric.factor(1.0 / self.noise, needed, K)
+        centre = self._centre()
+        self.e = data.offsets + metric.outwards(self.u + centre)[1]
         value = 0.5 * (centre * centre).sum(axis=1) - np.log(np.diagonal(metric.G, axis1=1, axis2=2)).sum(axis=1)
-        value = value - 0.5 * (self.rest**2 / noise + np.log(noise)).sum(axis=1) + data.loglik(self.e, own)
+        value = value - 0.5 * ((self.outcome - data.offsets) ** 2 / self.noise).sum(axis=1) + self._weight(own)
         return np.where(metric.failed > 0, -np.inf, value)
 
-    def tau(self, log_tau, prior, covariance, numbers):
-        """By what log tau moves."""
+    def slice(self, numbers, holds):
+        """Move log tau and own parameters along a line of any direction.
 
-        def density(by, needed):
-            t = log_tau + by
-            value = self._value(self.own, needed, *covariance(by, needed)) + covariance.of_slab(by)
-            value += np.array([log_prior_tau(v, 0.0, prior.tau_scale) for v in t])
-            return np.where((t > _TAU[0]) & (t < _TAU[1]), value, -np.inf)
+        Columns whose lambda is above a number keep their scale where this `holds`, so that tau and the other columns may move.
+        """
+        scales, records, prior, chains = self.state.scales, self.data.response.own, self.prior, len(self.e)
+        first = np.array(scales.log_tau), {one.name: np.array(self.own[one.name]) for one in records}
+        direction = numbers.take(1 + len(records)) * ([prior.tau is None] + [True] * len(records))
+        direction /= np.sqrt((direction**2).sum(axis=1, keepdims=True))
+        least, most = np.log(_HELD)
+        bound = np.log(self.covariance.d.shape[1]) + least + (most - least) * ndtr(numbers.take(1))
+        log_lambda = -0.5 * np.log(self.covariance.d) - _base(prior, scales)
+        held = (log_lambda > bound) & holds
+        self.covariance.hold(held)
+        room = np.where(held, log_lambda - bound, np.inf).min(axis=1)
 
-        return _sliced(density, np.zeros(len(log_tau)), numbers)
+        def moved(s):
+            by = s[:, None] * direction
+            return by[:, 0], {one.name: first[1][one.name] + by[:, i + 1] for i, one in enumerate(records)}
 
-    def parameter(self, one, own, numbers):
-        """Move a parameter of the response, in place."""
+        def density(s, needed):
+            by, own = moved(s)
+            t = first[0] + by
+            value = self._value(own, self.covariance.at(by, needed) if prior.tau is None else None, needed)
+            value += sum(one.log_prior(own[one.name]) for one in records)
+            if prior.tau is not None:
+                return value
+            value += self.covariance.of_slab(by) + np.array([log_prior_tau(v, 0.0, prior.tau_scale) for v in t])
+            x = np.where(held, log_lambda - by[:, None], -np.inf)
+            value += np.where(held, x - np.logaddexp(0.0, 2.0 * x), 0.0).sum(axis=1)
+            return np.where((t > _TAU[0]) & (t < _TAU[1]) & (by < room), value, -np.inf)
 
-        def density(t, needed):
-            return self._value(own | {one.name: t}, needed) + one.log_prior(t)
+        by, own = moved(_sliced(density, np.zeros(chains), numbers))
+        for name, value in own.items():
+            self.own[name][:] = value
+        if prior.tau is None:
+            scales.log_tau[:] += by
+            self.covariance.move(by)
 
-        own[one.name][:] = _sliced(density, own[one.name], numbers)
+    def hamiltonian(self, numbers):
+        """Move the predictors by trajectories in G'z, where the normal posterior has a covariance of I."""
+        (chains, n), data, metric, own = self.e.shape, self.data, self.metric, self.own
+        e, (z, u), chances = self.e, metric.inwards(self.e - data.offsets), 0.0
+
+        def energy(z, e, v):
+            return 0.5 * (z * z).sum(axis=1) + 0.5 * (v * v).sum(axis=1) - data.loglik(e, own)
+
+        for _ in range(_TRAJECTORIES):
+            v, chance = numbers.take(n), ndtr(numbers.take(2))
+            size = _SIZES[0] + (_SIZES[1] - _SIZES[0]) * chance[:, :1]
+            before, new = energy(z, e, v), (z, u, e)
+            pull = metric.pull(data.slopes(e, own)[0], z)
+            for _ in range(_LEAPFROGS):
+                v = v + 0.5 * size * pull
+                there = new[1] + size * v
+                step_z, step_e = metric.outwards(there)
+                new = step_z, there, data.offsets + step_e
+                pull = metric.pull(data.slopes(new[2], own)[0], new[0])
+                v = v + 0.5 * size * pull
+            gain = before - energy(new[0], new[2], v)
+            taken = (np.log(chance[:, 1]) < gain)[:, None]
+            z, u, e = (np.where(taken, x, y) for x, y in zip(new, (z, u, e), strict=True))
+            chances = chances + np.exp(np.minimum(np.where(np.isnan(gain), -np.inf, gain), 0.0))
+        self.e = e
+        return chances / _TRAJECTORIES
 
 
-def _hamiltonian(data, metric, mode, e, own, numbers):
-    """Predictors after trajectories in u = G'(z - z of the mode), where the posterior is about standard normal."""
-    chains, n = e.shape
-    centre, at_centre = metric.inwards(mode - data.offsets)
-    z, u = metric.inwards(e - data.offsets)
-    u, chances = u - at_centre, 0.0
+def _base(prior, scales):
+    """Log of the scale of a coefficient for a local scale of 1, shape (chains, 1) or (chains, p)."""
+    second = 1.0 if scales.second is None else scales.second[:, prior.skip :]
+    return scales.log_tau[:, None] - 0.5 * np.log(second)
 
-    def energy(z, e, v):
-        return 0.5 * (z * z).sum(axis=1) + 0.5 * (v * v).sum(axis=1) - data.loglik(e, own)
 
-    for _ in range(_TRAJECTORIES):
-        v, chance = numbers.take(n), ndtr(numbers.take(2))
-        size = _SIZES[0] + (_SIZES[1] - _SIZES[0]) * chance[:, :1]
-        before, new = energy(z, e, v), (z, u, e)
-        pull = metric.pull(data.slopes(e, own)[0], z)
-        for _ in range(_LEAPFROGS):
-            v = v + 0.5 * size * pull
-            there = new[1] + size * v
-            step_z, step_e = metric.outwards(there)
-            new = centre + step_z, there, mode + step_e
-            pull = metric.pull(data.slopes(new[2], own)[0], new[0])
-            v = v + 0.5 * size * pull
-        gain = before - energy(new[0], new[2], v)
-        taken = (np.log(chance[:, 1]) < gain)[:, None]
-        z, u, e = (np.where(taken, x, y) for x, y in zip(new, (z, u, e), strict=True))
-        chances = chances + np.exp(np.minimum(np.where(np.isnan(gain), -np.inf, gain), 0.0))
-    return e, chances / _TRAJECTORIES
+def _log_weight(data, e, own, outcome, noise):
+    value = data.loglik(e, own) + 0.5 * ((outcome - e) ** 2 / noise).sum(axis=1)
+    return np.where(np.isnan(value), -np.inf, value)
 
 
 def _coefficients(data, state, metric, v, numbers):
@@ -440,4 +561,10 @@ def _predictors(data, b):
     return data.offsets + data.free @ b[:free] + data.A @ b[free:]
 
 
-PREDICTOR = Sampler("predictor", "predictor", init, step, problem, by_rows=lambda n, p: True, products=True, passes=False)
+def learn(data, state, seen):
+    """Iteration `seen` of the warmup: the mean of predictors goes on."""
+    share = 1.0 / min(0.5 * seen + 1.0, 200.0)
+    state.around[:] += share * (state.e - state.around)
+
+
+PREDICTOR = Sampler("predictor", "predictor", init, step, problem, by_rows=lambda n, p: True, products=True, passes=False, learn=learn)

@@ -3,8 +3,8 @@
 Volume lambda, shape A and axes D are common or a component's own, by the bits of `Model.form`. Of the models with axes apart from
 shapes, EEV, VEV, EVE and VVE, local coordinates move D exp(S) diag(a exp(v)) exp(-S) D', S antisymmetric, v one number for the
 volume and a rest that adds up to 0 for the shape. EVI, VEI, EVV and VEE are linear in Omega (see `newton`): traces are common,
-or all that is left without them. The information of covariances without parts in common is carried over by the first derivatives of these
-moves, and the second ones come with the gradient: what is certified is the Hessian along the manifold.
+or all that is left without them. The information of covariances without parts in common is carried over by the first derivatives
+of these moves, and the second ones come with the gradient: what is certified is the Hessian along the manifold.
 
 M-steps: G. Celeux, G. Govaert (Pattern Recognition 28, 1995), with inner rounds that begin where the last step ended. Common axes
 are turned plane by plane to where the likelihood is largest for given variances along them, in the manner of B. Flury and
