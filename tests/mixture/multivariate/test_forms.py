@@ -169,6 +169,16 @@ def test_a_wreath_has_volumes_and_shapes_in_common():
     assert np.linalg.eigvalsh(found.covariances) == pytest.approx(np.tile([0.25, 4.0], (K, 1)), rel=0.2)
 
 
+def test_fits_of_irises_are_at_least_the_published_ones():
+    """C. Fraley, A. Raftery, T. Murphy, L. Scrucca, "mclust version 4 for R" (University of Washington, technical report 597, 2012)."""
+    x = pytest.importorskip("sklearn.datasets").load_iris().data
+    table = fit(x, (2, 3), ["VEV", "VVV"]).selection
+    found = {(K, name): -bic for K, name, bic in zip(table["n_components"], table["covariance"], table["bic"], strict=True)}
+    assert found[2, "VEV"] == pytest.approx(-561.7285, abs=1e-4)
+    assert found[2, "full"] == pytest.approx(-574.0178, abs=1e-4)
+    assert -562.5522 < found[3, "VEV"] < -562.55
+
+
 def test_batches_and_constraints(rows):
     x = np.stack([naive.blobs(seed, 100, 2, 2) for seed in range(4)])
     batch = ns.mixture.fit_many(x, 2, covariance="VEV", rng=0)
