@@ -911,7 +911,7 @@ def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | Non
     if not hasattr(model, "coef_"):
         raise TypeError(f"model is a {type(model).__name__}; forest shows the coefficients of a regression of numbastats.bayes")
     table = model.summary(level)
-    others = {"intercept", *(name for name in model.draws_ if name.startswith("log_"))}
+    others = {*model._beside, *(name for name in model.draws_ if name.startswith("log_"))}
     keep = [i for i, name in enumerate(table["name"]) if name not in others]
     name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))
     order = np.argsort(mean) if sort else np.arange(mean.size)[::-1]
@@ -1155,7 +1155,7 @@ def calibration(
     _regression(model, "calibration", "calibration")
     table = model.calibration(X, y, bins, level=level, **options)
     ax = _axes(ax)
-    classes = hasattr(model, "classes_")
+    classes = model._record.signed
     at, unit = (table["predicted"], 1.0) if classes else (0.5 * (table["from"] + table["to"]), len(table["from"]))
     ends = unit * np.stack([table["observed"] - table["lower"], table["upper"] - table["observed"]])
     if classes:

@@ -24,14 +24,7 @@ from numbastats._core.endings import COLLAPSED, OK
 from numbastats._core.kernel import HostLoop, array_function, bind
 from numbastats.mixture.multivariate.kernels.algebra import cholesky, congruent, inverse_lower
 from numbastats.mixture.multivariate.kernels.climb import advance_em, advance_newton, split_climb
-from numbastats.mixture.multivariate.kernels.memory import (
-    features_of,
-    lanes_of,
-    new_memory,
-    newton_of,
-    spare_point,
-    sums_of,
-)
+from numbastats.mixture.multivariate.kernels.memory import features_of, lanes_of, new_memory, newton_of, spare_point, sums_of
 from numbastats.mixture.multivariate.kernels.newton import (
     LONGEST,
     Newton,
