@@ -33,7 +33,7 @@ GROUPS = {
     "Choose a bandwidth": (":doc:`/choosing` compares the rules.", "kde.bandwidth.*"),
     "Regress": (
         "Regressions whose coefficients are mostly near 0, and whether their chains have converged: :doc:`/sparse_regression`, "
-        ":doc:`/outcomes`.",
+        ":doc:`/outcomes`, :doc:`/model_checks`.",
         "bayes.HorseshoeRegression bayes.HorseshoeClassifier bayes.HorseshoeProbit bayes.BayesProbit bayes.*",
     ),
     "Plot": ("One picture a call, all of them on :doc:`/plotting`.", "plot.*"),
@@ -88,6 +88,7 @@ WORDS = {  # each is found on its page first, by an entry of the index there
     "clusters": ["gaussian mixture", "clusters", "clustering", "number of clusters", "k-means", "mixture model"],
     "sparse_regression": ["sparse regression", "horseshoe", "lasso", "variable selection", "more columns than rows", "shrinkage"],
     "outcomes": ["regression", "logistic regression", "poisson regression", "robust regression", "glm"],
+    "model_checks": ["posterior predictive check", "calibration", "pit", "variable selection by projection", "projpred", "model checks"],
     "copulas": ["copula", "copulas", "quasi-random", "sobol", "dependence"],
     "your_own_distribution": ["custom distribution", "user-defined distribution", "own distribution", "define"],
     "many_fits": ["many series", "batch", "groupby", "many fits"],
