@@ -22,6 +22,7 @@ from numbastats.bayes import engine
 from numbastats.bayes.chains import AUTO, samplers_of
 from numbastats.bayes.responses import PROBIT, RESPONSES
 from numbastats.bayes.responses.record import record_of, word_of
+from numbastats.bayes.samplers import HAMILTONIAN
 from numbastats.random import RNG, Device
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
@@ -32,8 +33,10 @@ Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Single: TypeAlias = Literal["float64", "float32"]
 Columns: TypeAlias = Sequence[int | str]
+Contrast: TypeAlias = Literal["first", "symmetric"]
 C = TypeVar("C", bound=type)
 
+_MOST_CLASSES = 100
 _PRIORS, _FLOATS, _STORAGE_TYPES = get_args(Prior), get_args(Single), get_args(Storage)
 
 
@@ -82,6 +85,8 @@ class Options:
     rng: RNG = None
     callback: Callable[[dict[str, Any]], Any] | None = None
     progress: bool = False
+    shared: bool = False
+    contrast: Contrast = "first"
 
     def record(self, size=1.0):
         """The record of the response, with the parameters that are fixed; those that are scales are divided by `size`."""
@@ -111,6 +116,9 @@ def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
         )
     _check_fixed(options.fixed, record)
     choice("keep", options.keep, get_args(Keep))
+    choice("contrast", options.contrast, get_args(Contrast))
+    if options.shared and options.slab_df is not None:
+        raise ValueError("shared=True shares local scales, which slab_df has for each coefficient; use slab alone")
     check_policy(options.nan_policy)
     for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
         value = getattr(options, name)
@@ -356,6 +364,16 @@ def check_free(free, facts, n, p, options):
         )
 
 
+def check_shape(n, p, record, options):
+    """Raise where no sampler of several predictors is advised: for more columns than rows, unless one is asked for."""
+    if record.width > 1 and p > n and options.sampler == AUTO:
+        raise ValueError(
+            f"{record.width + 1} classes with more columns ({p}) than rows ({n}) have no fast sampler. Fit each class against "
+            "the others, as scikit-learn's OneVsRestClassifier does; or keep the columns that two classes need; or pass "
+            f"sampler={HAMILTONIAN.word!r}, whose iteration takes ({record.width} x {p})^3/3 multiplications"
+        )
+
+
 # --- outcomes -----------------------------------------------------------------------------------------------------------
 
 
@@ -387,36 +405,98 @@ def check_outcomes_given(y, in_blocks, estimator):
         raise ValueError("a callable X gives the outcomes itself; pass y=None with it")
 
 
-def _two_classes(y):
-    """The two distinct outcomes."""
+def _distinct(y):
+    """The distinct outcomes in ascending order, at least two."""
     try:
         classes = np.unique(y)
     except TypeError:
         kinds = sorted({type(v).__name__ for v in y})
         raise TypeError(f"y holds values of types that have no order, {', '.join(kinds)}; use one type") from None
+    if classes.size == 1:
+        raise ValueError(
+            f"y contains one class only, {classes.tolist()[0]!r}, and the coefficients would be those of the prior; pass rows of "
+            "several classes, for example by stratified folds"
+        )
+    return classes
+
+
+def _two_classes(y):
+    """The two distinct outcomes."""
+    classes = _distinct(y)
     if classes.size > 2:
         shown = ", ".join(map(repr, classes[:6].tolist())) + (", ..." if classes.size > 6 else "")
         kind = "continuous numbers" if y.dtype.kind == "f" and (y != np.rint(y)).any() else "classes"
         raise ValueError(
             f"Only binary classification is supported. y has {classes.size} different values, {kind} ({shown}); a model "
-            "of classes needs two: pass, for example, y > threshold or y == value"
-        )
-    if classes.size == 1:
-        raise ValueError(
-            f"y contains one class only, {classes.tolist()[0]!r}, and the coefficients would be those of the prior; pass rows of "
-            "both classes, for example by stratified folds"
+            "of classes needs two: pass, for example, y > threshold or y == value; HorseshoeClassifier takes more with "
+            f"response={' or '.join(repr(one.word) for one in RESPONSES.values() if one.more is not None)}"
         )
     return classes
 
 
-def classes_and_signs(y, n):
-    """The two classes, the event last, and +1 or -1 for each of n rows."""
+def _present(y, n):
+    """Classes of n rows; raises for missing ones."""
     y = outcomes_of_rows(y, n, as_vector=True)
     missing = is_missing(y)
     if missing.any():
         i = int(np.argmax(missing))
         masked = ", or masked" if y[i] is None else ""
         raise ValueError(f"y[{i}] is {y[i]}{masked}; drop such rows first, or pass nan_policy='omit'")
+    return y
+
+
+def order_of(y):
+    """The categories of outcomes that come with an order, from the lowest to the highest, or None."""
+    kind = getattr(y, "dtype", None)
+    if kind is None and is_frame(y) and getattr(y, "shape", ())[1:] == (1,) and hasattr(y, "iloc"):
+        kind = y.iloc[:, 0].dtype
+    ordered = getattr(kind, "ordered", type(kind).__name__ == "Enum")  # of pandas, and of polars
+    return list(kind.categories) if ordered else None
+
+
+def several_classes(y, n, record, order):
+    """The classes of a response, at least two, and the number of its class for each of n rows.
+
+    Parameters
+    ----------
+    y : array_like
+    n : int
+    record : Record
+        Whose classes may be more than two; of ordered ones the order is that of `order`, or of numbers.
+    order : list or None
+        Of `order_of`.
+    """
+    y = _present(y, n)
+    classes = _distinct(y)
+    size, shown = classes.size, ", ".join(map(repr, classes[:6].tolist())) + (", ..." if classes.size > 6 else "")
+    if record.ordered and order is None and not all(isinstance(v, (bool, int, float)) for v in classes.tolist()):
+        raise ValueError(
+            f"response={record.word!r} needs the order of the classes ({shown}), which texts do not have; pass numbers, or "
+            "pandas.Categorical(y, categories=[...], ordered=True) with the categories from the lowest to the highest"
+        )
+    numbers = not record.ordered and size > 2 and y.dtype.kind == "f" and (y != np.rint(y)).any()
+    if numbers or size > _MOST_CLASSES:
+        raise ValueError(
+            f"Unknown label type: continuous. y has {size} different values ({shown}), more like numbers than classes; use "
+            f"HorseshoeRegression, or group them into at most {_MOST_CLASSES}"
+        )
+    if record.ordered and order is not None:
+        found = set(classes.tolist())
+        if empty := [one for one in order if one not in found]:
+            warn(
+                f"no row has {', '.join(map(repr, empty))} of the categories of y: left out, and predictions have no column for "
+                "it; merge it with a neighbour if it may occur"
+            )
+        classes = np.array([one for one in order if one in found])
+    codes = np.empty(n, np.int64)
+    for number, one in enumerate(classes):
+        codes[y == one] = number
+    return classes, codes
+
+
+def classes_and_signs(y, n):
+    """The two classes, the event last, and +1 or -1 for each of n rows."""
+    y = _present(y, n)
     classes = _two_classes(y)
     return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
 
@@ -486,7 +566,7 @@ def check_spread(X, found, options):
     options : Options
     """
     record, p = options.record(), X.shape[1]
-    if not (record.own and record.general and (record.log or record.scaled)):
+    if not (record.own and record.general and (record.log or record.logit or record.scaled)):
         return
     lead = int(options.fit_intercept)
     weights, offset, *ends = found.facts
@@ -515,9 +595,11 @@ def check_spread(X, found, options):
             return
         m = _design(X, slice(None), columns, lead) @ b
         if ((lower - near <= m) & (m <= upper + near)).all():
+            of = "the logarithm of " * record.log + "the logit of " * record.logit
             raise ValueError(
-                f"linear predictors of X fit {'the logarithm of ' * record.log}y exactly, so that {record.own[0].word} of "
-                f"response={record.word!r} is not determined; leave out columns that y is made of, or pass outcomes that vary"
+                f"linear predictors of X fit {of}y exactly, so that "
+                f"{record.own[0].word} of response={record.word!r} is not determined; leave out columns that y is made of, or "
+                "pass outcomes that vary"
             )
 
 

@@ -26,7 +26,7 @@ Statistic: TypeAlias = str | Callable[[NDArray[Any]], Any] | Sequence[Any] | Map
 
 _MOST = 2**23  # outcomes that are held at once
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_UNRELIABLE = 0.7  # Pareto k above which leaving out a row by weights is not
+UNRELIABLE = 0.7  # Pareto k above which leaving out a row by weights is not
 
 
 def _quantiles(y):
@@ -72,7 +72,7 @@ def _each(name, function):
     return of_draws
 
 
-def _thinned(model, number):
+def thinned(model, number):
     """The fitted model with so many of its draws, equally spaced."""
     size = model.draws_["log_tau"].size
     take = np.linspace(0, size - 1, min(number, size)).round().astype(int)
@@ -128,7 +128,7 @@ def replicated(model, X, y, statistic, *, offset=None, exposure=None, draws=1000
     seen = [f(y[None]) for f in functions]  # the caller's mistakes come before the work
     generator = np.random.default_rng(int(normalise_rng(rng)))
     found: dict[str, list[Any]] = {}
-    for part in _parts(_thinned(model, draws), n):
+    for part in _parts(thinned(model, draws), n):
         drawn = part.sample_outcomes(X, offset=offset, exposure=exposure, rng=generator)
         if censored:
             whole = _completed(part, X, known, shift, Key(normalise_rng(generator)))
@@ -245,8 +245,9 @@ class Checks:
     ) -> Table:
         """Whether probabilities are right: of two classes how often the event came where it was predicted with about p.
 
-        Of numbers, counts and lifetimes it is the distribution of ``P(new outcome <= y)``, which is uniform if the model is
-        right: many outcomes near 0 and 1 say that predicted ones vary too little, a slope that they are too high or too low.
+        Of numbers, counts, lifetimes and ordered classes it is the distribution of ``P(new outcome <= y)``, which is uniform if
+        the model is right: many outcomes near 0 and 1 say that predicted ones vary too little, a slope that they are too high or
+        too low.
 
         Parameters
         ----------
@@ -272,7 +273,7 @@ class Checks:
         Raises
         ------
         ValueError
-            As `loo`, and for less than one bin.
+            As `loo`, for less than one bin, and for more than two classes without an order.
 
         Warns
         -----
@@ -292,6 +293,11 @@ class Checks:
         arguments.count("bins", bins)
         level, X = checked_level(level), self._matrix(X)
         n, record = X.shape[0], self._record
+        if record.axes:
+            raise ValueError(
+                "calibration is of two classes, or of ordered ones; of others compare predict_proba(X)[:, k], of rows that were "
+                "not in the fit, with y == classes_[k]"
+            )
         weights = arguments.weights_of_rows(rows.get("sample_weight"), n)
         weights = np.ones(n) if weights is None else weights
         shift = self._offset(offset, rows.get("exposure"), n)
@@ -305,8 +311,8 @@ class Checks:
             if not new:
                 value, lost = predictions.possible(value)
                 found, k = psis(-value)
-                share, bad = np.exp(found), bad + int((lost | (k > _UNRELIABLE)).sum())
-            if record.classes:
+                share, bad = np.exp(found), bad + int((lost | (k > UNRELIABLE)).sum())
+            if record.signed:
                 low[part] = high[part] = (share * predictions.applied(record.probability, m)).sum(axis=1)
                 continue
             a, b = lower[part, None], upper[part, None]
@@ -317,10 +323,10 @@ class Checks:
             low[part], high[part] = (share * below).sum(axis=1), (share * up).sum(axis=1)
         if bad:
             warn(
-                f"{bad} of {n} rows have a Pareto k above {_UNRELIABLE}: predictions without them are unreliable; pass rows that "
+                f"{bad} of {n} rows have a Pareto k above {UNRELIABLE}: predictions without them are unreliable; pass rows that "
                 "were not in the fit, with new=True"
             )
-        if record.classes:
+        if record.signed:
             return _of_event(low, known > 0.0, weights, bins, level)
         return _of_places(np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), weights, bins, level)
 

@@ -205,9 +205,12 @@ class Scaling(NamedTuple):
     intercept: int  # 1 where an intercept is in front of them, else 0
     level: float = 0.0  # the sampler's outcomes are (y - level)/size
     size: float = 1.0
+    width: int = 1  # linear predictors of a row, each with a coefficient of every column
 
     def placed(self, B):
-        """Numbers of the sampler's columns in the order of X's, an intercept's in front."""
+        """Numbers of the sampler's columns in the order of X's, an intercept's in front; of several predictors, of each apart."""
+        if self.width > 1:
+            B = np.ascontiguousarray(np.swapaxes(B.reshape(*B.shape[:-1], -1, self.width), -1, -2))
         out = np.empty_like(B)
         out[..., : self.intercept], out[..., self.intercept + self.order] = B[..., : self.intercept], B[..., self.intercept :]
         return out

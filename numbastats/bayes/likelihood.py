@@ -14,7 +14,7 @@ from numbastats._core.place import Place
 from numbastats._core.progress import LOG
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses import PROBIT
-from numbastats.bayes.responses.record import Joint, record_of
+from numbastats.bayes.responses.record import Joint, Response, record_of
 from numbastats.bayes.samplers.algebra import normal_matrix
 
 _PART = 2**20  # entries of X held as floats at once: they fit the third-level cache
@@ -62,9 +62,9 @@ class Rows:
         self.X, self.device, self.workers, self.scale, self.shift = X, device, worker_count(workers), scale, shift
         self.place = Place(device, self.workers)
         self.response, self.facts = record_of(response), np.ones((3, 1)) if facts is None else facts
-        self.predictors, self._joint, self._columns = 1, None, None
+        self._joint = self._columns = None
+        self.predictors = 1 if isinstance(self.response, Response) else self.response.predictors(self.facts[k.OUTCOME])
         if isinstance(self.response, Joint):
-            self.predictors = self.response.predictors(self.facts[k.OUTCOME])
             y = self.facts[k.OUTCOME :]
             self._joint = self.response.prepare(y if len(y) > 1 else y[0], self.facts[k.WEIGHT])
         self.shape = n, (width if scale is None else scale.size) * self.predictors
@@ -79,7 +79,7 @@ class Rows:
             self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
         if self.response.general and len(self.facts) == k.UPPER:  # all outcomes are known
             self.facts = np.concatenate([self.facts, self.facts[k.OUTCOME :]])
-        self.own = self.response.own if self.response.general else ()
+        self.own = self.response.own if self.response.general or self.response.several else ()
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
         self._kept: tuple = ()
         if device == "cuda" and self._whole is not None:
@@ -88,7 +88,7 @@ class Rows:
     @property
     def resident(self):
         """Whether a pass takes coefficients as they are, so that they may stay where the rows are."""
-        plain = not isinstance(self.response, Joint) and not self.response.general
+        plain = isinstance(self.response, Response) and not self.response.general
         return isinstance(self.X, np.ndarray) and self.scale is None and plain
 
     @property
@@ -158,10 +158,9 @@ class Rows:
         self._columns = found if isinstance(self.response, Joint) else None
         return found
 
-    def _run(self, kernels, B, key, streams, step, own=None):
+    def _run(self, kernels, B, key, streams, step, own=None, width=1):
         """Sums over the rows of X, and of numbers of the rows; of coefficients on a GPU sums there, until the next pass."""
         place, here, chains, p = self.place, isinstance(B, np.ndarray), B.shape[0], self.X.shape[1]
-        width = 1 if own is None else 1 + k.OWN
         if not place.on_gpu:
             B = np.ascontiguousarray(self._stored(B), self.dtype)
             G, S, total, sums = self._room(chains, width)
@@ -225,6 +224,8 @@ class Rows:
         if isinstance(self.response, Joint):
             values, slopes = zip(*(self.response.value(*self._jointly(b)) for b in B), strict=True)
             return np.array(values), np.array([self._over_rows(s) for s in slopes])
+        if self.response.several:
+            return self.response.loglik(self, B)
         none = np.uint32(0)
         streams = np.zeros(B.shape[0], np.uint32)
         if not self.response.general:
@@ -233,7 +234,7 @@ class Rows:
         count = len(self.own)
         P, places = self.response.own_numbers(B.shape[0])
         P[:, places] = B[:, :count]
-        g, sums = self._run(self.response.kernels, B[:, count:], (none, none), streams, 0, P)
+        g, sums = self._run(self.response.kernels, B[:, count:], (none, none), streams, 0, P, 1 + k.OWN)
         sums = sums.reshape(-1, 1 + k.OWN)
         slopes = sums[:, [1 + j for j in places]]
         for i, (j, one) in enumerate(zip(places, self.own, strict=True)):
@@ -279,6 +280,8 @@ class Rows:
             else:
                 H = scipy.linalg.block_diag(*(normal_matrix(self.columns(), w) for w in self.response.curvature(*at).T))
             return H, H @ b + self._over_rows(self.response.value(*at)[1])
+        if self.response.several:
+            return self.response.curvature(self, b)
 
         count = len(self.own)
         own, columns = {one.name: b[j] for j, one in enumerate(self.own)}, b[count:]

@@ -213,8 +213,12 @@ def log_likelihoods(draws, X, outcomes, workers=None, *, record, offset=None):
     """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; classes are signs."""
     own = record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
-        y = outcomes[..., part, None]  # both ends of them are in front
-        yield applied(record.log_probability, m * y, workers) if record.classes else record.log_density(y, m, own)
+        yield log_density(record, outcomes[..., part, None], m, own, workers)
+
+
+def log_density(record, y, m, own, workers=None):
+    """Log densities of outcomes, both ends of which may be in front; classes are signs."""
+    return applied(record.log_probability, m * y, workers) if record.classes else record.log_density(y, m, own)
 
 
 def possible(l):  # noqa: E741

@@ -15,7 +15,7 @@ from numbastats._core.random import key_words
 from numbastats.bayes.chains import Chains
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import RESPONSES
-from numbastats.bayes.responses.record import Joint, Response, facts_of_rows
+from numbastats.bayes.responses.record import Joint, facts_of_rows
 from numbastats.bayes.samplers import predictor
 from numbastats.bayes.samplers.scales import Prior
 
@@ -129,7 +129,7 @@ BITS = Joint(  # classes 0 and 1 by their log odds, as arrays
     tail=lambda y, m, own: np.where(y < 1.0, scipy.special.expit(m), 0.0),
     quantile=lambda u, m, own: (u < scipy.special.expit(m)).astype(float),
 )
-TAKEN = [one for one in RESPONSES.values() if "predictor" in one.samplers and isinstance(one, Response) and not one.classes]
+TAKEN = [one for one in RESPONSES.values() if "predictor" in one.samplers and not (one.signed or isinstance(one, Joint))]
 
 
 def _largest(found):

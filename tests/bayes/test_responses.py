@@ -227,7 +227,7 @@ def test_breast_cancer_of_a_probit_model(slab):
 
 
 BAD = [
-    (dict(response="cloglog"), {}, "'logit', 'probit'"),
+    (dict(response="cloglog"), {}, "'logit', 'ordinal', 'probit'"),
     (dict(sampler="gibbs"), {}, "'split-hmc', 'surrogate'"),
     (dict(dtype="int8"), {}, "response='probit'"),
     (dict(slab_df=4), {}, "pass its scale, such as slab=2.5"),

@@ -1,10 +1,11 @@
 """The record of a response: what a regression knows of its outcomes. Engines ask the record; none of them knows its word.
 
-There are two forms. A `Response` has independent rows with one linear predictor each: a scalar function gives the log-likelihood
-of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a GPU. Where it has
-parameters of its own, or outcomes may be known to lie between two ends, the function has the derivatives in all of them, and
-serves predictions and criteria, too. A `Joint`
-response has rows that depend on each other, or several linear predictors a row: its log-likelihood is a function of arrays.
+There are three forms. A `Response` has independent rows with one linear predictor each: a scalar function gives the
+log-likelihood of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a
+GPU. Where it has parameters of its own, or outcomes may be known to lie between two ends, the function has the derivatives in
+all of them, and serves predictions and criteria, too. A `Joint` response has rows that depend on each other, or several linear
+predictors a row: its log-likelihood is a function of arrays. `Classes` (classes.py) are ordered, or more than two, and have a
+pass of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from numbastats._core.checks import letters
 from numbastats.bayes.kernels import likelihood as k
@@ -96,6 +98,8 @@ class Record:
         Says of outcomes why their posterior under a flat prior of the intercept is improper, or None.
     log : bool
         Whether y, in all functions and in the kernels, is the logarithm of an outcome, as of lifetimes.
+    logit : bool
+        Whether it is its logit.
     censors : bool
         Whether outcomes may be known to lie between two ends. Then y may be an array of both.
     link : str
@@ -112,7 +116,11 @@ class Record:
     robust : bool
         Whether outcomes with a scale are centred at their median and scaled by the median distance from it, for heavy tails.
     classes : bool
-        Two classes instead of numbers: a row of X and its offset are multiplied by -1 or 1.
+        Classes instead of numbers. Of two a row of X and its offset are multiplied by -1 or 1.
+    ordered : bool
+        Whether the classes have an order.
+    more : callable, optional
+        The record of more than two classes, or of ordered ones, given the names of all: ``more(labels)``.
     weighted : bool
         Whether rows may have weights and offsets.
     concave : bool
@@ -144,6 +152,7 @@ class Record:
     holds: Callable | None = None
     fix: str = ""
     log: bool = False
+    logit: bool = False
     censors: bool = False
     link: str = ""
     improper: Callable | None = None
@@ -156,6 +165,8 @@ class Record:
     level: Callable = lambda weights, offsets, outcomes: 0.0
     robust: bool = False
     classes: bool = False
+    ordered: bool = False
+    more: Callable | None = None
     weighted: bool = True
     concave: bool = True
     intercept: bool = True
@@ -196,6 +207,19 @@ class Record:
         return getattr(self, "constants", None) is not None
 
     @property
+    def signed(self):
+        """Whether outcomes are two classes, -1 and 1."""
+        return self.classes
+
+    several = False  # whether they are classes that are no signs
+    width, axes = 1, ()  # linear predictors of a row, and further axes of them
+    of = ("",)  # what names of coefficients have behind them, for each predictor
+
+    def of_classes(self, labels):
+        """The record of a fit with classes of these names."""
+        return self if self.more is None or (len(labels) == 2 and not self.ordered) else self.more(labels)
+
+    @property
     def discrete(self):
         """Whether outcomes are whole numbers."""
         return not self.classes and self.holds is not None and not self.holds(np.array(0.5))
@@ -211,7 +235,16 @@ class Record:
 
     def outcome_of(self, y):
         """Outcomes of the y of `quantile`."""
-        return np.exp(y) if self.log else y
+        return np.exp(y) if self.log else expit(y) if self.logit else y
+
+    @np.errstate(divide="ignore")  # of times lower ends may be 0
+    def inner(self, outcomes):
+        """The y of outcomes."""
+        return np.log(outcomes) if self.log else logit(outcomes) if self.logit else outcomes
+
+    def log_slope(self, y):
+        """The logarithm of the derivative of y in the outcome, by which densities of y become those of outcomes; or None."""
+        return -y if self.log else np.logaddexp(0.0, y) + np.logaddexp(0.0, -y) if self.logit else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -409,8 +442,8 @@ def facts_of_rows(weights, offsets, outcomes):
     return np.array(np.broadcast_arrays(*(found[row] for row in sorted(found))), np.float64)
 
 
-def count_quantile(family, u, mean, *others):
-    """The least counts with P(Y <= count) >= u of a family of distributions; raises for means above 1e15.
+def count_quantile(family, u, mean, *others, upper=False):
+    """The least counts with P(Y <= count) >= u, or P(Y > count) <= u, of a family of distributions; raises for means above 1e15.
 
     Floats do not tell counts above that apart.
     """
@@ -421,4 +454,5 @@ def count_quantile(family, u, mean, *others):
             "at converged_ and summary()"
         )
     # not at the top, where regressions of other responses would wait for it, and kernels depend on all distributions
-    return getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others).ppf(u)
+    found = getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others)
+    return found.isf(u) if upper else found.ppf(u)

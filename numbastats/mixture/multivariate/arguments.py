@@ -386,6 +386,11 @@ def constraints_of(equal, fixed_weights, means, candidates, columns, more=()):
             if set(found) != set(columns):
                 raise ValueError(f"means has the columns {list(found)}, and the data {list(columns)}: give the means their names")
             means = means[:, [found.index(column) for column in columns]]
+        if means.shape == (K, d) and (free := np.isnan(means).all(axis=1)).any() and not free.all():
+            raise ValueError(
+                f"means of {counted(int(free.sum()), 'component')} of {K} are missing: all are fixed, or none. Give each "
+                "component its mean, or begin from these means by interop.GaussianMixture(means_init=), which leaves them free"
+            )
         if means.shape != (K, d) or not np.isfinite(means).all():
             raise ValueError(f"means of shape {means.shape} must be {K} rows of {d} finite numbers, one for each component")
     weights = fixed_weights_of(fixed_weights, K)

@@ -50,7 +50,7 @@ from numbastats.mixture.multivariate.student import (
     with_tails,
 )
 
-__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of"]
+__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of", "warn_of_fits"]
 
 SAMPLE = 3000  # at least so many rows of a large data set are searched
 SHARES = 64  # parts of a batch, about, that an executor is given
@@ -107,6 +107,10 @@ def _with_more(p, r, model, options):
         at = (wanted[:, None] * engine.KEPT + np.arange(engine.KEPT)).ravel()
         for a, b in zip(each, found, strict=True):
             a[at] = b
+        if model.form:  # candidates have covariances without parts in common, until a step of EM
+            ends = engine.taken(found, np.arange(len(found.means)))
+            state = engine.climbs(p, np.repeat(wanted, engine.KEPT), options.model(model), ends, options, 2, 0, enough=0.0)
+            gain = engine.reached(state, -math.inf).reshape(gain.shape)
         best = gain.max(axis=1) - r.loglik[wanted]
         gains[wanted] = np.where(np.isfinite(best), np.maximum(best, 0.0), math.nan)
     return each, gains
@@ -145,6 +149,8 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 r = _fitted(p, K, model, options, starts, drawn=False)
                 for name in ("n_climbed", "n_starts", "n_singular", "hits"):
                     getattr(r, name)[:] += getattr(small, name)
+            for name in model.within().intersection(tried):
+                engine.above(p, r, K, model, options, found[K, name])
             found[K, model.name] = r
             if options.weights is not None or options.means is not None or not asked.drawn:
                 continue  # what one component more would gain nobody asked
@@ -224,7 +230,7 @@ def fit_rows(  # noqa: PLR0913
     known = ("df",) if df != math.inf else ()
     free, weights, means, names = constraints_of(equal, fixed_weights, means, candidates, rows.columns, known)
     heavy, tied = heavy_of(df, "df" in names, noise, candidates), "covariance" in names
-    models = models_of(covariance, tied, linked=heavy is None)
+    models = _models(rows, covariance, tied, choose_device(device, workers=workers), heavy)
     if heavy is not None:
         refuse_with_tails(rows, heavy, free, models, se, device)
         device = "cpu"
@@ -260,6 +266,18 @@ def fit_rows(  # noqa: PLR0913
             results.close()  # parts that no worker has begun are not fitted
     settings = dict(tol=tol, min_count=min_count, max_condition=max_condition, equal=equal, fixed_weights=weights, means=means)
     return dataclasses.replace(_batch(rows, parts, done, candidates, models, se, cov, heavy), settings=settings)
+
+
+def _models(rows, covariance, tied, device, heavy):
+    """The models that are fitted; those with parts in common only where kernels have them."""
+    why = "on a GPU" if device != "cpu" else "to rows beyond memory" if rows.source is not None else None
+    why = "to rows with missing values" if why is None and rows.holed().any() else why
+    models = models_of(covariance, tied, linked=why is None and heavy is None)
+    if why and (absent := [record.name for record in models if record.form]):
+        others = ", ".join(repr(record.name) for record in models_of("all", linked=False))
+        cure = ", or device='cpu'" if device != "cpu" else ", or nan_policy='omit'" if rows.source is None else ""
+        raise ValueError(f"covariance={absent[0]!r} is not fitted {why}; use one or several of {others}{cure}")
+    return models
 
 
 class _Wanted(NamedTuple):
@@ -670,7 +688,7 @@ def fit_table(x, n_components, *, family, weights, errors, nan_policy=None, **op
     """`fit` of rows of several columns."""
     options = own_options(family, options, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
     if is_lazy(x):
-        most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"]), x.shape[1])
+        most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"], linked=False), x.shape[1])
         rows = lazy_table(x, weights, nan_policy, most)
     else:
         rows = one_table(x, weights, nan_policy)

@@ -80,14 +80,15 @@ def spread_of(p, wanted, points, model, options):
     return matrix + np.swapaxes(np.tril(matrix, -1), 1, 2)
 
 
-def covariance_of(information, scale, weights, covariances, model, moves=None, spread=None):
+def covariance_of(information, scale, weights, covariances, model, carry=None, spread=None):
     """Covariance of (weights, means, lower triangles of covariances) of one fit; NaN where the information is not definite.
 
-    With the `spread` of the scores the sandwich, which holds whatever the rows are distributed like.
+    `carry` are the derivatives of the coordinates by those of a model with parts in common. With the `spread` of the scores the
+    sandwich, which holds whatever the rows are distributed like.
     """
-    slopes = slopes_of(weights, covariances, model, scale.size if moves is None else len(moves))
-    if moves is not None:
-        slopes, spread = slopes @ moves, None if spread is None else moves.T @ spread @ moves
+    slopes = slopes_of(weights, covariances, model, scale.size if carry is None else len(carry))
+    if carry is not None:
+        slopes, spread = slopes @ carry, None if spread is None else carry.T @ spread @ carry
     found = inverse(information)
     if spread is not None:
         found = carried(spread / scale / scale[:, None], found)
