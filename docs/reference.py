@@ -49,7 +49,7 @@ GROUPS = {
     "Make distributions of others": (
         "A density of your own, truncated ones, sums with zeros, functions of a variable: :doc:`/your_own_distribution`.",
         "distributions.define distributions.truncate distributions.with_zeros distributions.Mixture distributions.exp "
-        "distributions.log distributions.abs distributions.order_statistic mixture.NormalMixture",
+        "distributions.log distributions.abs distributions.order_statistic mixture.NormalMixture mixture.StudentMixture",
     ),
     "Distributions as functions": (
         "Of data and parameters, which broadcast: :doc:`/subpackages/stable`.",

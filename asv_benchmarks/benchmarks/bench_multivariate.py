@@ -103,6 +103,24 @@ class Errors:
         ns.mixture.MixtureDiscriminantAnalysis(rng=0, workers=1).fit(self.classes, self.y).predict(self.classes)
 
 
+class Tails:
+    """Fits of t components, and of normal ones beside noise."""
+
+    params = ["student_t", "noise"]
+    param_names = ["what"]
+    timeout = 300
+
+    def setup(self, what):
+        rng = np.random.default_rng(2)
+        self.batch = np.stack([blobs(i, 500, 4, 2, 1.2) for i in range(20)])
+        self.batch[:, :25] = 6.0 * rng.normal(size=(20, 25, 4))
+        self.options = {"family": "student_t"} if what == "student_t" else {"noise": True}
+        self.time_20_data_sets(what)
+
+    def time_20_data_sets(self, what):
+        ns.mixture.fit_many(self.batch, 2, rng=0, workers=1, **self.options)
+
+
 class Fits:
     """Certified fits on one thread."""
 
