@@ -500,9 +500,9 @@ def fit(
     covariance allows changes; the best end in Newton's method with the observed information. Components are then taken out and
     put in where that gains most, while that helps; data sets of at most 2500 observations, of 300 for two components unless these
     overlap and are diagonal or spherical, are searched again by other draws until two have ended at the best of those before, at
-    most six times; where several numbers of components or models are tried, of 900 until one has. Many rows, from 9000 on, are searched by a third of them or fewer, and
-    climbed with all. Small data sets have many maxima: a larger `n_init` makes more starts and climbs from more of them, and
-    `hits` of several `n_climbed` make the best of them likely, never sure. Each model starts also from the fits of those among
+    most six times; where several numbers of components or models are tried, of 900 until one has. Many rows, from 9000 on, are
+    searched by a third of them or fewer, and climbed with all. Small data sets have many maxima: a larger `n_init` makes more
+    starts and climbs from more of them, and `hits` of several `n_climbed` make the best of them likely, never sure. Each model starts also from the fits of those among
     `covariance` that it contains: "spherical" and "diag" and "tied" within "full". A component with fewer than d + 2 rows, or
     covariances whose eigenvalues differ by more than `max_condition` in the metric of the pooled one, are not admissible: the
     likelihood has no upper bound there. A cluster has d + 2 rows with tied covariances, too, whose likelihood is bounded: a
