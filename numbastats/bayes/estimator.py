@@ -24,7 +24,7 @@ from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
-from numbastats.bayes import arguments, predictions, responses, survival
+from numbastats.bayes import arguments, categories, predictions, responses, survival
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.categories import rules_of
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
@@ -294,6 +294,11 @@ class _Regression(Checks, Projects, Estimator, Options):
     def _fitted(self):
         if not hasattr(self, "moments_"):
             raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+
+    @property
+    def _beside(self):
+        """Names in `summary` of what stands beside coefficients: intercepts and cut points."""
+        return categories.beside(self._record) if self._record.several else ["intercept"]
 
     @property
     def _record(self):
@@ -1032,7 +1037,8 @@ class HorseshoeRegression(_Regression):
         cox                a lifetime of the hazard exp(m) times a baseline that is left open; no intercept
         =================  ==================================================================================================
 
-        Which one fits data: :doc:`/outcomes`.
+        "zero_truncated_poisson" and "zero_truncated_negative_binomial" are counts given that they are not 0; exp(m) is then the
+        mean with the zeros. Which one fits data: :doc:`/outcomes`.
     fixed : dict, optional
         Values of parameters that the distribution has beside m, by the names in `dispersion_`, which are then not drawn:
         ``{"df": 4.0}``, ``{"size": 2.0}``, ``{"sigma": 1.0}``. Not for "gaussian".
