@@ -24,7 +24,7 @@ GROUPS = {
     ),
     "Find clusters: mixtures": (
         "How many groups there are, and who belongs to which: :doc:`/clusters`, :doc:`/subpackages/mixture`.",
-        "mixture.fit mixture.Mixture mixture.likelihood_ratio mixture.*",
+        "mixture.fit mixture.Mixture mixture.bootstrap mixture.likelihood_ratio mixture.MixtureDiscriminantAnalysis mixture.*",
     ),
     "Estimate densities": (
         "Kernel densities of points, of groups, and of one variable given another: :doc:`/groups`, :doc:`/subpackages/kde`.",

@@ -260,6 +260,7 @@ GPU_BOUNDS = {
     "mixture.multivariate.partitions": dict(_SUMS, flips=(0.0, 0.0, *_WORK)),
     "mixture.multivariate.begin": dict(_SUMS, flips=(0.0,) * 5 + _WORK),
     "mixture.multivariate.insertion": dict(_SUMS, flips=(1e-2,) * 6 + _WORK),
+    "mixture.multivariate.spread": dict(_SUMS, flips=(0.0, *_WORK)),
     "mixture.multivariate.information": dict(_SUMS, flips=(0.0, 0.0, *_WORK)),
     "mixture.multivariate.entropy": dict(_SUMS, flips=(0.0, *_WORK)),
     "mixture.multivariate.scores": dict(_SUMS, flips=(0.0, 0.0, 0.0, *_WORK)),

@@ -723,7 +723,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         import xarray
 
         names = [str(name) for name in self.columns]
-        variables = {
+        variables: dict[str, Any] = {
             "weight": ("component", self.weights),
             "mean": (("component", "column"), self.means),
             "covariance": (("component", "column", "other_column"), self.covariances),
