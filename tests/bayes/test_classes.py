@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import itertools
 import math
 import pickle
@@ -354,6 +355,41 @@ def test_weights_and_blocks_and_sparse_rows(word):
     b = rng.standard_normal((1, rows.width))
     for a, c in zip(rows.loglik(b), weighted.loglik(b), strict=True):
         np.testing.assert_allclose(a, c, rtol=1e-12)
+
+
+@pytest.mark.parametrize("word", RECORDS)
+def test_what_else_a_fit_does(word):
+    """Executors, callbacks, moments alone, no intercept, checks, and plots of the coefficients alone."""
+    X, y = simulated(word, 90)
+    seen = []
+    model = classifier(word, callback=lambda state: bool(seen.append(state)), callback_every=50, **SHORT).fit(X, y)
+    beside = [] if word == "ordinal" else ["intercept[1]", "intercept[2]", "intercept[3]"]
+    assert list(seen[-1]["ess"]) == [*beside, "log_tau", "norm"]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert classifier(word, workers=pool, **SHORT).fit(X, y).coef_.shape == model.coef_.shape
+    moments = classifier(word, keep="cov", **SHORT).fit(X, y)
+    np.testing.assert_allclose(moments.coef_, model.coef_, rtol=1e-12, atol=1e-14)
+    with pytest.raises(ValueError, match="predict_proba needs the draws"):
+        moments.predict_proba(X)
+    free = classifier(word, fit_intercept=False, **SHORT).fit(X, y)
+    assert not free.intercept_.any() and (word == "ordinal" or free.summary()["name"][0] == "x0[1]")
+    table = model.check(X, y, draws=50)
+    np.testing.assert_allclose(table["observed"], np.bincount(y) / 90.0)
+    assert (abs(table["mean"] - table["observed"]) < 0.1).all()
+    if word == "ordinal":
+        assert model.calibration(X, y, bins=4)["rows"].sum() == pytest.approx(90.0)
+    else:
+        with pytest.raises(ValueError, match="calibration is of two classes, or of ordered ones"):
+            model.calibration(X, y)
+    assert model._beside == (beside or ["0|1", "1|2", "2|3"])
+
+
+def test_many_classes_on_a_gpu_are_refused():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((400, 2)), np.arange(400) % 20
+    assert classifier(**SHORT).fit(X, y).coef_.shape == (19, 2)
+    with pytest.raises(ValueError, match="20 classes are too many for a GPU, which takes 16"):
+        classifier(device="cuda", **SHORT).fit(X, y)
 
 
 def test_scales_of_classes():
