@@ -54,6 +54,8 @@ def other_responses(X: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[n
     classes = bayes.HorseshoeClassifier(response="logit", prior="horseshoe+", rng=1).fit(X, y > 0, w, offset=w)
     model = bayes.HorseshoeRegression(response="poisson", sampler="split-hmc").fit(X, y, sample_weight=w)
     mean, lower, upper = model.predict(X, interval=0.9, offset=w)
+    grades = bayes.HorseshoeClassifier(response="ordinal", contrast="symmetric", shared=True).fit(X, y)
+    print(grades.cutpoints_ + 1.0, grades.classes_)
     print(classes.predict_proba(X, offset=w)[:, 1], mean, upper - lower, model.predict(X).mean(), model.intercept_ + 1.0)
     return model.score(X, y, w, offset=w)
 
