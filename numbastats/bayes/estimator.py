@@ -1122,8 +1122,8 @@ class HorseshoeRegression(_Regression):
     horseshoe prior", Journal of Machine Learning Research 21(73) (2020), the exact algorithm, for "collapsed-gibbs".
     M. A. Juarez, M. F. J. Steel, "Model-based clustering of non-Gaussian panel data based on skew-t distributions", Journal of
     Business and Economic Statistics 28 (2010), for the prior of df.
-    D. R. Cox, "Regression models and life-tables", Journal of the Royal Statistical Society B 34 (1972); B. Efron, "The efficiency
-    of Cox's likelihood function for censored data", JASA 72 (1977), for ties.
+    D. R. Cox, "Regression models and life-tables", Journal of the Royal Statistical Society B 34 (1972).
+    B. Efron, "The efficiency of Cox's likelihood function for censored data", JASA 72 (1977), for ties.
     S. Ferrari, F. Cribari-Neto, "Beta regression for modelling rates and proportions", Journal of Applied Statistics 31 (2004).
 
     Examples
