@@ -14,7 +14,7 @@ import numbastats as ns
 from numbastats.bayes import kernels as k
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import RESPONSES
-from numbastats.bayes.responses.record import facts_of_rows
+from numbastats.bayes.responses.record import facts_of_rows, record_of
 
 from .common import SMOKE, Case, few, require
 
@@ -207,6 +207,46 @@ class Responses:
     track_effective_draws_per_second.unit = "effective draws / s"
 
 
+class ClassesOfRows:
+    """Four chains' pass over 10^4 x 100 entries; fits of 1000 x 20 and 20,000 x 50: two classes, five, five in order."""
+
+    params = ["two", "five", "ordered"]
+    param_names = ["classes"]
+    number = 1
+
+    def setup(self, classes):
+        rng = np.random.default_rng(5)
+        self.data = {}
+        for n, p in ((1000, 20), (20_000, 50)):
+            X, b = rng.standard_normal((n, p)), np.zeros((5, p))
+            b[1:, :2] = [[1.0, 0.0], [-1.0, 1.0], [0.5, 1.0], [2.0, -0.5]]
+            y = np.argmax(X @ b.T + rng.gumbel(size=(n, 5)), axis=1)
+            self.data[n] = X, y > 1 if classes == "two" else y
+        response = "ordinal" if classes == "ordered" else "logit"
+        self.model = ns.bayes.HorseshoeClassifier(response=response, sampler="split-hmc", rng=1, workers=1, warmup=100, draws=100)
+        record = record_of(response).of_classes(tuple("01" if classes == "two" else "01234"))
+        X = synthetic(10_000, 100)[0]
+        y = np.ones(10_000) if classes == "two" else rng.integers(0, 5, 10_000)
+        self.rows = Rows(X, "cpu", 1, response=record, facts=facts_of_rows(None, None, y))
+        self.B = 0.1 * rng.standard_normal((4, self.rows.width))
+        self.time_pass(classes)
+        self._fit(1000)
+
+    def _fit(self, n):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model.fit(*self.data[n])
+
+    def time_pass(self, classes):
+        self.rows.loglik(self.B)
+
+    def time_fit(self, classes):
+        self._fit(1000)
+
+    def time_fit_of_many_rows(self, classes):
+        self._fit(20_000)
+
+
 OTHERS = ["poisson", "negative_binomial", "student_t", "weibull", "cox"]  # which "predictor" samples
 
 
@@ -260,6 +300,32 @@ class MoreColumnsThanRows:
         return 4e3 * share / self.model.stats_["ms_per_iteration"]
 
     track_effective_draws_per_second.unit = "effective draws / s"
+
+
+class AfterAFit:
+    """Checks, calibration and projection of 100 rows and 500 columns."""
+
+    params = ["gaussian", "poisson", "student_t"]
+    param_names = ["response"]
+    number, timeout = 1, 600
+
+    def setup(self, response):
+        rng = np.random.default_rng(0)
+        self.X = rng.standard_normal((100, 500))
+        self.y = rng.standard_normal(100) + self.X[:, 0] if response == "gaussian" else other(response, self.X, rng)
+        options = dict(rng=1, workers=1, chains=2, draws=500, warmup=300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model = ns.bayes.HorseshoeRegression(response=response, **options).fit(self.X, self.y)
+
+    def time_check(self, response):
+        self.model.check(self.X, self.y, ["mean", "sd", "max"])
+
+    def time_calibration(self, response):
+        self.model.calibration(self.X, self.y)
+
+    def time_projection(self, response):
+        self.model.projection(self.X, self.y, 20)
 
 
 def nuts(response, X, y, warmup, draws):

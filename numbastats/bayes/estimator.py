@@ -24,7 +24,7 @@ from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
-from numbastats.bayes import arguments, predictions, responses, survival
+from numbastats.bayes import arguments, categories, predictions, responses, survival
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.categories import rules_of
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
@@ -294,6 +294,11 @@ class _Regression(Checks, Projects, Estimator, Options):
     def _fitted(self):
         if not hasattr(self, "moments_"):
             raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+
+    @property
+    def _beside(self):
+        """Names in `summary` of what stands beside coefficients: intercepts and cut points."""
+        return categories.beside(self._record) if self._record.several else ["intercept"]
 
     @property
     def _record(self):
