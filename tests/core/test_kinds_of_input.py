@@ -214,7 +214,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
         *("ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureFit", "combine", "rvs"),
         *("MultivariateBatch", "MultivariateFit", "NormalMixture"),  # in tests/mixture/multivariate/test_inputs.py
     },
-    "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"},
+    "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression", "fit_formula"},
     "random": {"key"},
     "interop": {"GaussianMixture", "to_scipy"},  # the class in tests/mixture/multivariate/test_inputs.py
 }
