@@ -56,6 +56,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "numbastats"
 html_static_path = ["images"]
 html_css_files = ["pages.css"]
+html_sidebars = dict.fromkeys(("changelog", "citation", "licence"), [])  # they have no section
 html_favicon = html_logo = "images/logo.svg"
 html_theme_options = {
     "logo": {"text": f"numbastats {release}"},
@@ -69,7 +70,9 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True  # what is copied has neither prompts nor output
 
-GALLERY = "families kde_groups conditional_density kde_grid kde_bandwidth mixture_bmi mixture_clusters".split()
+GALLERY = (
+    "families compare_families kde_groups conditional_density kde_grid kde_bandwidth mixture_bmi mixture_clusters sparse_regression"
+).split()
 
 
 class ByTask:

@@ -19,6 +19,7 @@ from pathlib import Path
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SMOKE = {  # names that an example sets, and what they are set to
     "plot_bayes_probit": dict(ROWS=2_000, COLUMNS=20, ITERATIONS=100, SIZES=(1_000, 4_000)),
+    "plot_compare_families": dict(COUNT=19),
     "plot_conditional_density": dict(POSITIONS=(25, 85)),
     "plot_kde_grid": dict(SAMPLES=500, SHAPE=(40, 42)),
     "plot_kde_speed": dict(SAMPLES_DIVIDED_BY=1000, GRIDS_DIVIDED_BY=10),
@@ -27,6 +28,7 @@ SMOKE = {  # names that an example sets, and what they are set to
     "plot_mixture_tables": dict(SINGLE={100: (0.0062, 0.01576)}, MANY={10: (1.12048, 0.05364)}, VALUES=200),
     "plot_quantile_kernels": dict(VALUES=4_096, POINTS=40, ROUNDS=3),
     "plot_quantile_recycle": dict(DRAWS=20_000, SIZES=[64, 256], RUNS=4),
+    "plot_sparse_regression": dict(DRAWS=500),
     "plot_stable_density": dict(POINTS=50, EVERY=5, SIZES=(100, 1_000), ALPHAS=[0.3, 0.9, 1.5]),
     "plot_stable_fit": dict(ALPHAS=[0.4, 1.5], BETAS=[0.5], SETS=2, SIZE=200),
 }

@@ -911,7 +911,7 @@ def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | Non
     if not hasattr(model, "coef_"):
         raise TypeError(f"model is a {type(model).__name__}; forest shows the coefficients of a regression of numbastats.bayes")
     table = model.summary(level)
-    others = {"intercept", *(name for name in model.draws_ if name.startswith("log_"))}
+    others = {*model._beside, *(name for name in model.draws_ if name.startswith("log_"))}
     keep = [i for i, name in enumerate(table["name"]) if name not in others]
     name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))
     order = np.argsort(mean) if sort else np.arange(mean.size)[::-1]
@@ -1099,7 +1099,7 @@ def check(
     ax.plot(seen, at, "o", color="C1", label="data")
     ax.set_yticks(at, list(found))
     ax.set(xlabel="less the mean of the model, in its standard deviations")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax
 
 
@@ -1126,6 +1126,7 @@ def calibration(
     y : array_like, shape (n,)
         None with `censored`.
     bins : int
+        Their number.
     level : float
         Probability of the exact binomial intervals, between 0 and 1.
     ax : matplotlib.axes.Axes, optional

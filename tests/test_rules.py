@@ -48,7 +48,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "stable": "derivatives maximisation parameterisations mcculloch shared_tables simple_estimators starts table_cache",
     "kde": "bandwidth boundaries cell_list classes conditional distribution footprint gridding groups masses matrices model "
     "neighbours records resident smoothing univariate",
-    "mixture": "components constraints criteria density families sampling selection tails units",
+    "mixture": "components constraints criteria density discriminant families sampling selection tails units",
     "quantile": "archive construction panels quantile_table zones",
     "distributions": "by_density catalogue censoring composition contains counts defining extremes functions integrals intervals "
     "limits lmoments names nonparametric protocol resampling standardise tables",

@@ -97,7 +97,12 @@ def mixtures(x: NDArray[np.float64]) -> float:
     found: mixture.MixtureFit = mixture.fit(x, 2, family="gamma")
     many = mixture.fit_many([x, x[:50]], 1, family="inverse_gaussian", workers=1)
     model = mixture.Mixture(2, family="gaussian").fit(x[:, None])
+    rows: mixture.MultivariateFit = mixture.fit(np.stack([x, x * x], axis=1), 2, covariance="diag", se="sandwich")
+    errors: mixture.Bootstrap = mixture.bootstrap(rows, n_boot=19, rng=0)
+    given: mixture.MixtureRegression = rows.regression(x[:, None], 1)
+    classes = mixture.MixtureDiscriminantAnalysis(1).fit(np.stack([x, x * x], axis=1), x > 0.0)
     print(many.loglik, found.pdf(x), found.predict_proba(x), model.predict(x[:, None]))
+    print(errors.se["means"], errors.n_failed, given.mean(), given.ppf(0.5), classes.predict_proba(np.ones((2, 2))))
     return found.loglik + found.bic
 
 

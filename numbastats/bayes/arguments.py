@@ -566,7 +566,7 @@ def check_spread(X, found, options):
     options : Options
     """
     record, p = options.record(), X.shape[1]
-    if not (record.own and record.general and (record.log or record.scaled)):
+    if not (record.own and record.general and (record.log or record.logit or record.scaled)):
         return
     lead = int(options.fit_intercept)
     weights, offset, *ends = found.facts
@@ -595,9 +595,11 @@ def check_spread(X, found, options):
             return
         m = _design(X, slice(None), columns, lead) @ b
         if ((lower - near <= m) & (m <= upper + near)).all():
+            of = "the logarithm of " * record.log + "the logit of " * record.logit
             raise ValueError(
-                f"linear predictors of X fit {'the logarithm of ' * record.log}y exactly, so that {record.own[0].word} of "
-                f"response={record.word!r} is not determined; leave out columns that y is made of, or pass outcomes that vary"
+                f"linear predictors of X fit {of}y exactly, so that "
+                f"{record.own[0].word} of response={record.word!r} is not determined; leave out columns that y is made of, or "
+                "pass outcomes that vary"
             )
 
 

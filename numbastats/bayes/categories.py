@@ -76,18 +76,25 @@ def log_likelihoods(draws, X, outcomes, workers=None, *, record, offset=None):
         yield np.take_along_axis(found, y[:, None, None], axis=2)[:, :, 0]
 
 
+def beside(record):
+    """Names of cut points, "a|b" between the classes a and b, or of intercepts."""
+    if record.ordered:
+        return [f"{low}|{high}" for low, high in zip(record.labels[:-1], record.labels[1:], strict=True)]
+    return [f"intercept{one}" for one in record.of]
+
+
 def side_by_side(draws, names, options):
     """As `predictions.side_by_side`, with coefficients of one class after the other, or with cut points."""
     record, shape = options.response, draws["log_tau"].shape
     parts, labels = [], []
     if options.fit_intercept:
         parts.append(draws["intercept"].reshape(*shape, -1))
-        labels += [f"intercept{one}" for one in record.of]
+        labels += beside(record)
     parts.append(draws["beta"].reshape(*shape, -1))
     labels += [f"{name}{one}" for one in record.of for name in names]
     if "cutpoints" in draws:
         parts.append(draws["cutpoints"])
-        labels += [f"{low}|{high}" for low, high in zip(record.labels[:-1], record.labels[1:], strict=True)]
+        labels += beside(record)
     for name in (*(["log_tau"] if options.tau is None else []), "log_slab"):
         if name in draws:
             parts.append(draws[name][:, :, None])

@@ -24,7 +24,7 @@ from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
-from numbastats.bayes import arguments, predictions, responses, survival
+from numbastats.bayes import arguments, categories, predictions, responses, survival
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.categories import rules_of
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
@@ -45,12 +45,6 @@ _WIDE = 10.0  # prior standard deviation of unpenalised coefficients, where a fl
 
 Kind: TypeAlias = Literal["mean", "outcome", "median"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
-
-
-def _logarithms(y):
-    """Of times, of which lower ends may be 0."""
-    with np.errstate(divide="ignore"):
-        return np.log(y)
 
 
 def _typical(y):
@@ -300,6 +294,11 @@ class _Regression(Checks, Projects, Estimator, Options):
     def _fitted(self):
         if not hasattr(self, "moments_"):
             raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+
+    @property
+    def _beside(self):
+        """Names in `summary` of what stands beside coefficients: intercepts and cut points."""
+        return categories.beside(self._record) if self._record.several else ["intercept"]
 
     @property
     def _record(self):
@@ -1030,6 +1029,7 @@ class HorseshoeRegression(_Regression):
         poisson            Poisson with mean exp(m)
         negative_binomial  with mean exp(m) and variance ``mean + mean^2 / size``
         gamma              with mean exp(m) and variance ``mean^2 / shape``
+        beta               a share with mean 1/(1 + exp(-m)) and variance ``mean (1 - mean) / (1 + precision)``
         weibull            a lifetime whose logarithm is m + sigma times that of a standard exponential variable
         exponential        the same with sigma = 1, of the mean exp(m)
         lognormal          a lifetime whose logarithm is normal, with mean m and standard deviation sigma
@@ -1037,7 +1037,8 @@ class HorseshoeRegression(_Regression):
         cox                a lifetime of the hazard exp(m) times a baseline that is left open; no intercept
         =================  ==================================================================================================
 
-        Which one fits data: :doc:`/outcomes`.
+        "zero_truncated_poisson" and "zero_truncated_negative_binomial" are counts given that they are not 0; exp(m) is then the
+        mean with the zeros. Which one fits data: :doc:`/outcomes`.
     fixed : dict, optional
         Values of parameters that the distribution has beside m, by the names in `dispersion_`, which are then not drawn:
         ``{"df": 4.0}``, ``{"size": 2.0}``, ``{"sigma": 1.0}``. Not for "gaussian".
@@ -1193,7 +1194,8 @@ class HorseshoeRegression(_Regression):
         X : array_like, shape (n, p), or callable
             As for `BayesProbit.fit`.
         y : array_like, shape (n,)
-            Finite numbers; 0, 1, 2 and so on for counts, above 0 for times and "gamma". None with a callable X or `censored`.
+            Finite numbers; 0, 1, 2 and so on for counts, above 0 for times and "gamma", between 0 and 1 for "beta". None with
+            a callable X or `censored`.
         sample_weight : array_like, shape (n,), optional
             Weights of the rows' log-likelihoods, as if a row had come that many times. Rows of weight 0 are left out.
         offset : array_like, shape (n,), optional
@@ -1232,7 +1234,7 @@ class HorseshoeRegression(_Regression):
         ends, labels = arguments.with_strata(ends, strata, n, record)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.offsets_of_rows(offset, exposure, n, record)
         signs, first = np.ones(n, np.int8), np.atleast_2d(ends)[0]
-        y = _logarithms(ends) if record.log else ends
+        y = record.inner(ends)
         if not record.scaled:
             return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first, strata=labels)
         rest = y if offset is None else y - offset
@@ -1242,18 +1244,17 @@ class HorseshoeRegression(_Regression):
         return Outcomes(signs, facts=facts, outcomes=first, level=level, size=size)
 
     def _likelihood_outcomes(self, y, n, event=None, censored=None):
-        """Outcomes as the record takes them; what makes log densities of logarithms those of the outcomes, or None."""
+        """Outcomes as the record takes them; what makes log densities of these those of the outcomes, or None."""
         arguments.check_ends_given(y, event, censored, self._record, type(self).__name__)
         y, upper = (y, None) if censored is None else censored
         if event is None and upper is None:
             y = arguments.outcomes_as_numbers(arguments.column(y), n, dataclasses.replace(self._options, fit_intercept=False))
         else:
             y = arguments.lifetimes(y, event, upper, n, self._options, whole=False)
-        if not self._record.log:
-            return y, None
-        ends = _logarithms(y)
+        ends = self._record.inner(y)
         lower, upper = np.broadcast_to(ends, (2, n))
-        return ends, np.where(lower == upper, -upper, 0.0)
+        shift = self._record.log_slope(upper)
+        return ends, None if shift is None else np.where(lower == upper, shift, 0.0)
 
     # --- prediction ---
 
@@ -1462,8 +1463,8 @@ class HorseshoeRegression(_Regression):
         """Draws of the parameters that the distribution of an outcome has beside its predictor, shape (chains, draws), by name.
 
         "sigma" for "gaussian", "student_t" and lifetimes, whose logarithm has the scale sigma; "df" for "student_t"; "size" for
-        "negative_binomial", "shape" for "gamma". Without those of `fixed`. Empty for other responses, and where no draws are
-        kept.
+        "negative_binomial", "shape" for "gamma", "precision" for "beta". Without those of `fixed`. Empty for other responses, and
+        where no draws are kept.
         """
         self._fitted()
         return {one.word: one.value(self.draws_[one.name]) for one in self._record.own if one.name in self.draws_}

@@ -90,6 +90,7 @@ class FitOptions(SearchOptions, total=False):
 
     covariance: str | Sequence[str] | None
     max_condition: float | None
+    noise: bool | float
 
 
 class OneOptions(SearchOptions, total=False):

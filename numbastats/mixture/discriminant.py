@@ -30,7 +30,7 @@ class MixtureDiscriminantAnalysis(Estimator):
     n_components : int, range or tuple of candidates
         Components of each class; `criterion` chooses for each by itself.
     covariance : str or sequence of str
-        As in `fit`: "full", "tied", "diag", "spherical", several of them, or "all" four, chosen for each class, too.
+        As in `fit`: one model, several or "all", of which the criterion chooses for each class.
     priors : None, "equal", (C,) array_like or dict
         Probabilities of the classes in the order of `classes_`, or by class; they are divided by their sum. By default the shares
         of the samples, or of their weights.
@@ -69,7 +69,10 @@ class MixtureDiscriminantAnalysis(Estimator):
     >>> x[400:] += 2.0
     >>> y = np.repeat(["a", "a", "b"], 200)
     >>> model = ns.mixture.MixtureDiscriminantAnalysis(rng=0).fit(x, y)
-    >>> model.result_.n_components.tolist(), model.predict([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]]).tolist()
+    >>> (
+    ...     model.result_.n_components.tolist(),
+    ...     model.predict([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]]).tolist(),
+    ... )
     ([2, 1], ['a', 'b', 'a'])
     """
 
@@ -79,7 +82,7 @@ class MixtureDiscriminantAnalysis(Estimator):
         self,
         n_components: int | Sequence[int] = (1, 2, 3),
         *,
-        covariance: str | Sequence[str] = "all",
+        covariance: str | Sequence[str] = ("spherical", "diag", "tied", "full"),
         priors: str | ArrayLike | Mapping[Any, float] | None = None,
         criterion: Literal["bic", "aic", "icl"] = "bic",
         n_init: int | None = None,
@@ -118,8 +121,8 @@ class MixtureDiscriminantAnalysis(Estimator):
         Raises
         ------
         ValueError
-            For missing and infinite values, for labels that are missing or continuous, for priors that are no probabilities of the
-            classes, and, with the name of the class, where one cannot be fitted.
+            For missing and infinite values, for labels that are missing or continuous, for priors that are no probabilities of
+            the classes, and, with the name of the class, where one cannot be fitted.
 
         Warns
         -----

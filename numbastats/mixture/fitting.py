@@ -108,6 +108,7 @@ def fit_many(  # noqa: PLR0913
     fixed_weights: ArrayLike | None = None,
     covariance: str | Sequence[str] | None = None,
     max_condition: float | None = None,
+    noise: bool | float = False,
 ) -> MixtureBatch | ComponentsBatch | MultivariateBatch:
     """Fit a mixture to each of many data sets.
 
@@ -200,12 +201,19 @@ def fit_many(  # noqa: PLR0913
         Constraints, as in `fit`.
     covariance : str or sequence of str, optional
         For data sets of several columns: "full" (the default), "tied", "diag" or "spherical", as scikit-learn has them (VVV, EEE,
-        VVI and VII of mclust), several of them, or "all" four. "tied-diag" and "tied-spherical" (EEI, EII) are diagonal and
-        spherical covariances that all components share. `criterion` chooses among models and numbers of components.
+        VVI and VII of mclust), several of them, or "all" fourteen models. "tied-diag" and "tied-spherical" (EEI, EII) are
+        diagonal and spherical covariances that all components share. Of "EVI", "VEI", "VEE", "EVE", "VVE", "EEV", "VEV" and
+        "EVV" components share the parts of the letter E, of volume, shape and axes (I: those of the columns, or none); they are
+        fitted to complete rows in memory, on the CPU, and where these cannot be fitted "all" is the six others. `criterion`
+        chooses among models and numbers of components.
     max_condition : float, optional
         In several dimensions, largest ratio of eigenvalues of all covariances of an admissible fit, in the metric of the pooled
         one. By default 10,000 times the square of n / (10 d) for a component of n rows in d columns: few rows are narrow by
         chance, many are not.
+    noise : bool or float
+        In several dimensions, whether there is uniform noise beside the components, of the density 1/volume everywhere, whose
+        weight is estimated. True takes the volume of a box that holds the rows, a number is the volume in the units of the
+        columns (see Notes of `fit`).
 
     Returns
     -------
@@ -304,6 +312,11 @@ def fit_many(  # noqa: PLR0913
     if dim is None and is_many_tables(data, by, offsets, family):
         options: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("data", "n_components")}
         return fit_tables(data, n_components, **options)
+    if noise is not False:
+        raise ValueError(
+            f"noise={noise!r} is for data sets of several columns; of one column name noise among the components, as in "
+            "family=['normal', 'uniform']"
+        )
     if covariance is not None:
         raise ValueError(f"covariance={covariance!r} is for data sets of several columns, arrays (n, d) with d > 1; leave it out")
     if isinstance(se, str):
@@ -408,7 +421,8 @@ def fit(
     *,
     covariance: str | Sequence[str],
     max_condition: float | None = None,
-    family: Literal["normal"] = "normal",
+    noise: bool | float = False,
+    family: Literal["normal", "student_t"] | tuple[Literal["normal", "student_t"], Mapping[str, Any]] = "normal",
     **options: Unpack[OneOptions],
 ) -> MultivariateFit: ...
 @overload
@@ -434,12 +448,13 @@ def fit(
     Parameters
     ----------
     x : array_like, shape (n,) or (n, d)
-        In any of the forms of :doc:`/data`. Rows of several columns, of an array or a frame, are fitted by normal mixtures in d
-        dimensions (see Notes). These may be an array or a frame of dask, of which blocks are read in turn.
+        In any of the forms of :doc:`/data`. Rows of several columns, of an array or a frame, are fitted by mixtures of normal or
+        Student t distributions in d dimensions (see Notes). These may be an array or a frame of dask, for normal components, of
+        which blocks are read in turn.
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
-        fits, also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
+        fits (:doc:`/families`), also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
         ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or a
         list of K of them, one for each component, as ``["normal", "uniform"]``.
     errors : {"raise", "status"}
@@ -454,7 +469,8 @@ def fit(
         `equal`, the names of parameters that all components share, as ``"scale"`` for equal variances of normal ones,
         ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum. Rows of several columns can
         have equal ``"weights"`` and ``"covariance"``, fixed weights, and fixed means, as ``("normal", {"means": M})`` with an
-        array or frame M of (K, d) numbers.
+        array or frame M of (K, d) numbers; t components equal ``"df"``, or fixed ones, as ``("student_t", {"df": 4})``. They
+        also have `noise`.
 
     Returns
     -------
@@ -501,6 +517,19 @@ def fit(
     the model "tied", "diag" "tied-diag" and "spherical" "tied-spherical". With fixed weights or means components come in their
     order; of fixed weights without means exchanges of two are tried until none is likelier. These fits have no `gap`.
 
+    Rows of several columns by ``family="student_t"`` have a location (`means`), a scale matrix (`covariances`, of all models)
+    and degrees of freedom `df` for each component, which are free, equal or fixed. EM is that of parameters expanded by a scale,
+    Newton's method and the certificate have log df as a coordinate, and so do the standard errors. Starts have 4 and 1000 degrees
+    of freedom, as both have optima of their own. `df` is at least 0.05; above 1e5 a component is normal, with an infinite df, and
+    the message says so. `n_free` counts each free df.
+
+    Noise has the density 1/volume wherever a row may lie. By default the volume is that of the smaller of two boxes that hold
+    the rows: one along the columns, one along the principal axes of the columns divided by their standard deviations. So units
+    do not matter. `weights` are those of the components, `noise_weight` is the rest, and one more free parameter. Labels of
+    noise are -1, and its probability is the last column of `predict_proba`. It begins with the rows that are less likely by t
+    components of 4 degrees of freedom, fitted without noise, than by noise alone: at least half a row, at most half of all.
+    These components also are starts. There are no exchanges of components and no `gap` for t components and with noise.
+
     ``se=True`` presumes that the rows are distributed like the mixture. ``se="sandwich"`` are the errors of H. White, J^-1 V J^-1
     with J the observed information and V the sum of squares of the rows' scores: they tell how the fit varies about the mixture
     that is nearest to the truth, and weights count as copies of rows. `bootstrap` has errors from data sets that are drawn again.
@@ -524,10 +553,13 @@ def fit(
     K. Lange, "A gradient algorithm locally equivalent to the EM algorithm", Journal of the Royal Statistical Society B 57
     (1995). C. Fraley, A. Raftery, "Model-based clustering, discriminant analysis, and density estimation", Journal of the
     American Statistical Association 97 (2002): uniform noise. G. Celeux, G. Govaert, "Gaussian parsimonious clustering models",
-    Pattern Recognition 28 (1995): covariance models. L. Garcia-Escudero, A. Gordaliza, C. Matran, A. Mayo-Iscar, "A general
-    trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues. Z. Ghahramani,
-    M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994): missing values. H. White, "Maximum
-    likelihood estimation of misspecified models", Econometrica 50 (1982): the sandwich.
+    Pattern Recognition 28 (1995): covariance models. D. Peel, G. McLachlan, "Robust mixture modelling using the t distribution",
+    Statistics and Computing 10 (2000). J. Kent, D. Tyler, Y. Vardi, "A curious likelihood identity for the multivariate
+    t-distribution", Communications in Statistics - Simulation 23 (1994). C. Liu, D. Rubin, Y. Wu, "Parameter expansion to
+    accelerate EM: the PX-EM algorithm", Biometrika 85 (1998). L. Garcia-Escudero, A. Gordaliza, C. Matran, A. Mayo-Iscar, "A
+    general trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues. Z.
+    Ghahramani, M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994): missing values. H.
+    White, "Maximum likelihood estimation of misspecified models", Econometrica 50 (1982): the sandwich.
 
     Examples
     --------
@@ -553,6 +585,13 @@ def fit(
     >>> result = ns.mixture.fit(X, range(1, 4), covariance="all", rng=0)
     >>> result.n_components, result.covariance, result.weights.round(1).tolist()
     (2, 'spherical', [0.4, 0.6])
+    >>> X = np.concatenate([X, rng.uniform(-20, 20, (50, 2))])
+    >>> result = ns.mixture.fit(X, 2, noise=True, rng=0)
+    >>> round(result.noise_weight, 2), result.predict([[15.0, -15.0], [5.0, 5.0]]).tolist()
+    (0.09, [-1, 1])
+    >>> result = ns.mixture.fit(X, 2, family="student_t", equal="df", rng=0)
+    >>> result.means.round().tolist(), bool((result.df < 3.0).all())
+    ([[0.0, 0.0], [5.0, 5.0]], True)
     """
     choice("errors", errors, ("raise", "status"))
     if is_table(x):
@@ -581,7 +620,9 @@ def _with_one_more(data, K, options):
 def _with_one_more_of_values(x, K, given):
     """Fits of values with K components and with K + 1, and a function that makes both of data sets drawn from the first."""
     if given.pop("covariance", None) is not None or given.pop("max_condition", None) is not None:
-        raise ValueError("covariance= and max_condition= are for rows of several columns, arrays (n, d) with d > 1; leave them out")
+        raise ValueError(
+            "covariance= and max_condition= are for rows of several columns, arrays (n, d) with d > 1; leave them out"
+        )
     x = one_data_set(x, given["family"], given.pop("nan_policy", "omit"))
 
     def again(null, count, seed):
@@ -616,8 +657,8 @@ def likelihood_ratio(
     rng : None, int, SeedSequence or Generator
     **options
         As in `fit_many`: n_init, starts, method, tol, max_iter, prior, min_sd_ratio, min_count, precision, nan_policy, device,
-        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused. Rows of several columns have `covariance`,
-        one model, and `max_condition`, as in `fit`.
+        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused. Rows of several columns have
+        `covariance`, one model, and `max_condition`, as in `fit`.
 
     Returns
     -------

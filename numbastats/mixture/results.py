@@ -1155,7 +1155,8 @@ class LikelihoodRatio(Result):
         failed = f", {self.n_failed} draws without admissible fits left out" if self.n_failed else ""
         return (
             f"{self.null.n_components} components against {self.alternative.n_components} of family {self.null.family!r}: "
-            f"statistic {self.statistic:.5g}, p = {self.pvalue:.3g} (simulation error {self.pvalue_error:.1g}) by {self.simulated.size} draws{failed}"
+            f"statistic {self.statistic:.5g}, p = {self.pvalue:.3g} (simulation error {self.pvalue_error:.1g}) by "
+            f"{self.simulated.size} draws{failed}"
         )
 
     def summary(self) -> Table:

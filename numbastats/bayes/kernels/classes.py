@@ -42,13 +42,16 @@ def between(a, b, gap):
 def ordered_rows(E, row, M, V, P, q, n):
     """Classes between cut points; each has derivatives in the one below and the one above."""
     weights, offsets, y = E[WEIGHT, row : row + n], E[OFFSET, row : row + n], E[OUTCOME, row : row + n]
-    last = P.shape[1]
+    m, value, lower, upper, last = M[0], V[0], V[1], V[2], P.shape[1]
     for i in range(_lane(), n, _lanes()):
-        k, m, w = np.int64(y[i]), M[0, i] + offsets[i], weights[i]
-        lower = P[q, k - 1] if k > 0 else -np.inf
-        upper = P[q, k] if k < last else np.inf
-        value, shift, by_lower, by_upper = between(lower - m, upper - m, upper - lower)
-        M[0, i], V[0, i], V[1, i], V[2, i] = -w * shift, w * value, w * by_lower, w * by_upper
+        k = np.int64(y[i])
+        lower[i] = P[q, k - 1] if k > 0 else -np.inf
+        upper[i] = P[q, k] if k < last else np.inf
+    for i in range(_lane(), n, _lanes()):
+        in_step()
+        t, w = m[i] + offsets[i], weights[i]
+        v, shift, by_lower, by_upper = between(lower[i] - t, upper[i] - t, upper[i] - lower[i])
+        m[i], value[i], lower[i], upper[i] = -w * shift, w * v, w * by_lower, w * by_upper
 
 
 @shared

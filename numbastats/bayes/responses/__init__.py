@@ -4,6 +4,7 @@
 
 from typing import Literal
 
+from numbastats.bayes.responses.beta import BETA
 from numbastats.bayes.responses.cox import COX
 from numbastats.bayes.responses.exponential import EXPONENTIAL
 from numbastats.bayes.responses.gamma import GAMMA
@@ -18,8 +19,11 @@ from numbastats.bayes.responses.probit import PROBIT
 from numbastats.bayes.responses.record import Record
 from numbastats.bayes.responses.student_t import STUDENT_T
 from numbastats.bayes.responses.weibull import WEIBULL
+from numbastats.bayes.responses.zero_truncated_negative_binomial import ZERO_TRUNCATED_NEGATIVE_BINOMIAL
+from numbastats.bayes.responses.zero_truncated_poisson import ZERO_TRUNCATED_POISSON
 
 __all__ = [
+    "BETA",
     "COX",
     "Classification",
     "EXPONENTIAL",
@@ -36,13 +40,28 @@ __all__ = [
     "Regression",
     "STUDENT_T",
     "WEIBULL",
+    "ZERO_TRUNCATED_NEGATIVE_BINOMIAL",
+    "ZERO_TRUNCATED_POISSON",
 ]
 
 Classification = Literal["logit", "ordinal", "probit"]
 Regression = Literal[
-    "cox", "exponential", "gamma", "gaussian", "loglogistic", "lognormal", "negative_binomial", "poisson", "student_t", "weibull"
+    "beta",
+    "cox",
+    "exponential",
+    "gamma",
+    "gaussian",
+    "loglogistic",
+    "lognormal",
+    "negative_binomial",
+    "poisson",
+    "student_t",
+    "weibull",
+    "zero_truncated_negative_binomial",
+    "zero_truncated_poisson",
 ]
 RESPONSES: dict[str, Record] = dict(
+    beta=BETA,
     cox=COX,
     exponential=EXPONENTIAL,
     gamma=GAMMA,
@@ -56,4 +75,6 @@ RESPONSES: dict[str, Record] = dict(
     probit=PROBIT,
     student_t=STUDENT_T,
     weibull=WEIBULL,
+    zero_truncated_negative_binomial=ZERO_TRUNCATED_NEGATIVE_BINOMIAL,
+    zero_truncated_poisson=ZERO_TRUNCATED_POISSON,
 )

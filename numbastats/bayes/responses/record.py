@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from numbastats._core.checks import letters
 from numbastats.bayes.kernels import likelihood as k
@@ -97,6 +98,8 @@ class Record:
         Says of outcomes why their posterior under a flat prior of the intercept is improper, or None.
     log : bool
         Whether y, in all functions and in the kernels, is the logarithm of an outcome, as of lifetimes.
+    logit : bool
+        Whether it is its logit.
     censors : bool
         Whether outcomes may be known to lie between two ends. Then y may be an array of both.
     link : str
@@ -149,6 +152,7 @@ class Record:
     holds: Callable | None = None
     fix: str = ""
     log: bool = False
+    logit: bool = False
     censors: bool = False
     link: str = ""
     improper: Callable | None = None
@@ -231,7 +235,16 @@ class Record:
 
     def outcome_of(self, y):
         """Outcomes of the y of `quantile`."""
-        return np.exp(y) if self.log else y
+        return np.exp(y) if self.log else expit(y) if self.logit else y
+
+    @np.errstate(divide="ignore")  # of times lower ends may be 0
+    def inner(self, outcomes):
+        """The y of outcomes."""
+        return np.log(outcomes) if self.log else logit(outcomes) if self.logit else outcomes
+
+    def log_slope(self, y):
+        """The logarithm of the derivative of y in the outcome, by which densities of y become those of outcomes; or None."""
+        return -y if self.log else np.logaddexp(0.0, y) + np.logaddexp(0.0, -y) if self.logit else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -429,8 +442,8 @@ def facts_of_rows(weights, offsets, outcomes):
     return np.array(np.broadcast_arrays(*(found[row] for row in sorted(found))), np.float64)
 
 
-def count_quantile(family, u, mean, *others):
-    """The least counts with P(Y <= count) >= u of a family of distributions; raises for means above 1e15.
+def count_quantile(family, u, mean, *others, upper=False):
+    """The least counts with P(Y <= count) >= u, or P(Y > count) <= u, of a family of distributions; raises for means above 1e15.
 
     Floats do not tell counts above that apart.
     """
@@ -441,4 +454,5 @@ def count_quantile(family, u, mean, *others):
             "at converged_ and summary()"
         )
     # not at the top, where regressions of other responses would wait for it, and kernels depend on all distributions
-    return getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others).ppf(u)
+    found = getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others)
+    return found.isf(u) if upper else found.ppf(u)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from typing import Any
@@ -86,6 +87,7 @@ class Options:
     device: str = "cpu"
     workers: object = 1
     halt: list = dataclasses.field(default_factory=list, compare=False)
+    heavy: Any = None  # `student.Heavy`, what is asked of tails: then the source of the data is a `student.Student`
 
     def model(self, record):
         """What kernels know of a model under the constraints."""
@@ -93,7 +95,8 @@ class Options:
 
     def free(self, record, K, d):
         """Free parameters under the constraints."""
-        return record.free(K, d, self.free_weights, self.means is None)
+        more = 0 if self.heavy is None else self.heavy.free(K)
+        return record.free(K, d, self.free_weights, self.means is None) + more
 
     def starts_of(self, K, sizes, free):
         """Kinds of the starts, and how many of these data sets of such sizes (D,) have: few observations make short passes."""
@@ -135,7 +138,7 @@ class Prepared:
     ids: np.ndarray
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
-    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`
+    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`, `student.Student`
 
     kept: dict = dataclasses.field(default_factory=dict, compare=False)  # on a GPU: the rows, work space
 
@@ -362,13 +365,15 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
         launched(p, BEGIN, [begin, places, labels, points], D, options, space, (3,), cost=2e5)
         constrained(p, points, options)
         points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
+        if options.heavy is not None:
+            points = functools.reduce(lambda a, b: joined(a, b, D), p.source.begun(points))
     if given is not None:
         points = joined(points, given, D)
     R = points.means.shape[0] // max(D, 1)
     points.log_weights[np.repeat((refused != 0) | (False if only is None else ~only), R)] = math.nan
     owner = np.repeat(np.arange(D), R)
     if K == 1:
-        state, at = None, np.zeros((D, 1), np.int64)
+        state, at = None, np.tile(np.arange(1 if options.heavy is None else R), (D, 1))  # normal components have one optimum
         at[refused != 0] = -1
     else:
         state = climbs(p, owner, kernel, points, options, SHORT[K > 2], 0, enough=ENOUGH)
@@ -502,6 +507,20 @@ def merged(r, again, counted=True):
     return better
 
 
+def above(p, r, K, model, options, inner):
+    """Climb from fits `inner` of a model within, where they are likelier than `r`, which is changed.
+
+    Where that climb leaves what is admissible, `r` is its end: no certified fit is less likely than one of a model within.
+    """
+    with np.errstate(invalid="ignore"):
+        below = (inner.status == Status.OK) & ~(r.loglik >= inner.loglik - 1e-9 * np.abs(inner.loglik))
+    if below.any():
+        again, status = finished(p, K, model, options, inner.points, np.where(below, 0, -1)[:, None]), r.status.copy()
+        r.status[below & (again.loglik >= inner.loglik)] = Status.INADMISSIBLE
+        left = ~merged(r, again, counted=False)
+        r.status[left] = status[left]
+
+
 def insertions(p, wanted, slots, points, model, options, turn=0):
     """Of data sets `wanted` the component in each of the slots replaced where that gains most.
 
@@ -586,7 +605,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
 def _searched(p, K, model, options, given, exchanges, drawn, only=None):
     """A search, and exchanges of components until these fail."""
     r = search(p, K, model, options, given, drawn, only)
-    if K > 1 and options.starts == "portfolio" and options.means is None:
+    if K > 1 and options.starts == "portfolio" and options.means is None and options.heavy is None:
         small = effort(K, p.rows.mass, model.free(K, p.rows.columns))
         wanted = np.flatnonzero(np.isfinite(r.loglik) & ((K > 2) | (r.hits < r.n_climbed) | (small > 1)))
         left = 1 + (np.where(small > 1, FAILING * small, K > 2) if options.ends else 0 * small)

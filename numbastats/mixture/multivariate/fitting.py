@@ -20,7 +20,7 @@ from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import mostly, warn_of_batch
 from numbastats._core.status import REFUSED, Status
 from numbastats.mixture.arguments import ADMISSIBLE, numbers_of_components, threads_or_pool
-from numbastats.mixture.families import is_normal
+from numbastats.mixture.families import of_several_columns
 from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.arguments import (
     Rows,
@@ -39,8 +39,9 @@ from numbastats.mixture.multivariate.kernels.information import ENTROPY
 from numbastats.mixture.multivariate.launching import Space, launched
 from numbastats.mixture.multivariate.missing import observed_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
+from numbastats.mixture.multivariate.student import PILOT, heavy_of, refuse_with_tails, tails_noted, volumes, with_tails
 
-__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of"]
+__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of", "warn_of_fits"]
 
 SAMPLE = 3000  # at least so many rows of a large data set are searched
 SHARES = 64  # parts of a batch, about, that an executor is given
@@ -97,6 +98,10 @@ def _with_more(p, r, model, options):
         at = (wanted[:, None] * engine.KEPT + np.arange(engine.KEPT)).ravel()
         for a, b in zip(each, found, strict=True):
             a[at] = b
+        if model.form:  # candidates have covariances without parts in common, until a step of EM
+            ends = engine.taken(found, np.arange(len(found.means)))
+            state = engine.climbs(p, np.repeat(wanted, engine.KEPT), options.model(model), ends, options, 2, 0, enough=0.0)
+            gain = engine.reached(state, -math.inf).reshape(gain.shape)
         best = gain.max(axis=1) - r.loglik[wanted]
         gains[wanted] = np.where(np.isfinite(best), np.maximum(best, 0.0), math.nan)
     return each, gains
@@ -124,6 +129,9 @@ def _all_fits(p, sample, candidates, models, options, asked):
             tried = [other.name for other in models if (K, other.name) in found]
             given += [found[K, name].points for name in model.widest_within(tried)]
             given += [] if asked.start is None else [_started(p, asked.start)]
+            if options.heavy is not None:
+                found[K, model.name] = _heavy_fit(p, sample, K, model, options, given, asked.drawn)
+                continue
             if sample is None:
                 r = _fitted(p, K, model, options, given, drawn=asked.drawn)
             else:
@@ -132,6 +140,8 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 r = _fitted(p, K, model, options, starts, drawn=False)
                 for name in ("n_climbed", "n_starts", "n_singular", "hits"):
                     getattr(r, name)[:] += getattr(small, name)
+            for name in model.within().intersection(tried):
+                engine.above(p, r, K, model, options, found[K, name])
             found[K, model.name] = r
             if options.weights is not None or options.means is not None or not asked.drawn:
                 continue  # what one component more would gain nobody asked
@@ -141,6 +151,28 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 each, gap = _with_more(sample, small, model, options)
                 more[model.name], r.gap[:] = _carried(each, sample, p), gap * (p.rows.mass / sample.rows.mass)
     return found
+
+
+def _heavy_fit(p, sample, K, model, options, given, drawn):
+    """The fit of t components, or beside noise; this begins with the rows less likely by t components without it."""
+    searched, given = p if sample is None else sample, list(given)
+    begun: list = []
+    if options.heavy.noise is not False:
+        pilot = with_tails(searched, PILOT, p.source.volume)
+        alone = dataclasses.replace(options, heavy=PILOT, ends=False)
+        points = _fitted(pilot, K, model, alone, [], drawn).points
+        share = pilot.source.shares(pilot, options.model(model), points, searched.source.noise)
+        p.source.share = searched.source.share = share
+        begun = list(searched.source.begun(points))
+    if sample is None:
+        r = _fitted(p, K, model, options, [*begun, *given], drawn)
+    else:
+        small = _fitted(sample, K, model, dataclasses.replace(options, ends=False), begun)
+        r = _fitted(p, K, model, options, [_carried(small.points, sample, p), *given], drawn=False)
+        for name in ("n_climbed", "n_starts", "n_singular", "hits"):
+            getattr(r, name)[:] += getattr(small, name)
+    r.gap[:] = math.nan
+    return r
 
 
 def _fitted(p, K, model, options, given, drawn=True):
@@ -166,6 +198,8 @@ def fit_rows(  # noqa: PLR0913
     equal=None,
     fixed_weights=None,
     means=None,
+    df=math.inf,
+    noise=False,
     rng=None,
     device=None,
     workers=None,
@@ -178,12 +212,17 @@ def fit_rows(  # noqa: PLR0913
     """Fit every data set; from a `start`, too, of weights, means and covariances, or from it alone where none are drawn."""
     choice("criterion", criterion, ("bic", "aic", "icl"))
     candidates, per_set = numbers_of_components(n_components, rows.count)
-    free, weights, means, tied = constraints_of(equal, fixed_weights, means, candidates, rows.columns)
-    models = models_of(covariance, tied)
+    known = ("df",) if df != math.inf else ()
+    free, weights, means, names = constraints_of(equal, fixed_weights, means, candidates, rows.columns, known)
+    heavy, tied = heavy_of(df, "df" in names, noise, candidates), "covariance" in names
+    models = _models(rows, covariance, tied, choose_device(device, workers=workers), heavy)
+    if heavy is not None:
+        refuse_with_tails(rows, heavy, free, models, se, device)
+        device = "cpu"
     pool, threads = threads_or_pool(workers)
     options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads)
     alone = len(candidates) * len(models) == 1
-    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means, alone=alone)
+    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means, alone=alone, heavy=heavy)
     options = dataclasses.replace(options, device=choose_device(device, workers=workers))
     D, d = rows.count, rows.x.shape[1]
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
@@ -211,7 +250,19 @@ def fit_rows(  # noqa: PLR0913
         if pool is not None:
             results.close()  # parts that no worker has begun are not fitted
     settings = dict(tol=tol, min_count=min_count, max_condition=max_condition, equal=equal, fixed_weights=weights, means=means)
-    return dataclasses.replace(_batch(rows, parts, done, candidates, models, se, cov), settings=settings)
+    return dataclasses.replace(_batch(rows, parts, done, candidates, models, se, cov, heavy), settings=settings)
+
+
+def _models(rows, covariance, tied, device, heavy):
+    """The models that are fitted; those with parts in common only where kernels have them."""
+    why = "on a GPU" if device != "cpu" else "to rows beyond memory" if rows.source is not None else None
+    why = "to rows with missing values" if why is None and rows.holed().any() else why
+    models = models_of(covariance, tied, linked=why is None and heavy is None)
+    if why and (absent := [record.name for record in models if record.form]):
+        others = ", ".join(repr(record.name) for record in models_of("all", linked=False))
+        cure = ", or device='cpu'" if device != "cpu" else ", or nan_policy='omit'" if rows.source is None else ""
+        raise ValueError(f"covariance={absent[0]!r} is not fitted {why}; use one or several of {others}{cure}")
+    return models
 
 
 class _Wanted(NamedTuple):
@@ -257,6 +308,10 @@ def _parts(asked, options, cut):
         return [part for lo, hi in pairs for part in _parts(asked, options, cut.part(lo, hi))]
     whole = p if rows.source is None else rows.source.prepared(p)
     sample = engine.sampled(p, rows.x, rows.off, most, options) if large.any() else None if whole is p else p
+    if options.heavy is not None:
+        volume = volumes(rows, options.heavy)
+        whole = with_tails(whole, options.heavy, volume)
+        sample = None if sample is None else with_tails(sample, options.heavy, volume)
     return [_part(cut._replace(rows=rows), whole, sample, asked, options)]
 
 
@@ -312,6 +367,7 @@ def _chosen(p, found, every, pick, table, models, options, asked, usable):
         "weights": np.full((D, width), np.nan),
         "means": np.full((D, width, d), np.nan),
         "covariances": np.full((D, width, d, d), np.nan),
+        "df": np.full((D, width), np.nan),
         "models": np.array([every[j][1] for j in pick], np.str_),
         "table": table,
         "notes": {},
@@ -319,6 +375,7 @@ def _chosen(p, found, every, pick, table, models, options, asked, usable):
     }
     numbers = {name: np.zeros(D) for name in (*engine.NUMBERS, "bic", "aic", "icl")}
     numbers |= {name: np.zeros(D, np.int64) for name in (*engine.COUNTS, "status", "n_free", "n_components")}
+    numbers |= {"noise_weight": np.zeros(D), "noise_volume": np.full(D, np.nan)}
     scale = p.info["scale"]
     for j, (K, name) in enumerate(every):
         rows = np.flatnonzero(pick == j)
@@ -331,13 +388,20 @@ def _chosen(p, found, every, pick, table, models, options, asked, usable):
         order = np.lexsort(np.moveaxis(means, 2, 0)[::-1])
         if options.means is not None:
             means[:] = options.means
-        if options.weights is not None or options.means is not None or not asked.drawn:  # the components are those that were named
+        if (
+            options.weights is not None or options.means is not None or not asked.drawn
+        ):  # the components are those that were named
             order = np.repeat(np.arange(K)[None], rows.size, axis=0)
         at = np.arange(rows.size)[:, None]
         blank = ~np.isfinite(r.loglik[rows]) | np.isin(r.status[rows], (*REFUSED, Status.COLLAPSED))
-        weights, means, covs = weights[at, order], means[at, order], covs[at, order]
-        for values in (weights, means, covs):
+        df = np.full(weights.shape, np.inf) if options.heavy is None else p.source.df(r.points, rows)
+        weights, means, covs, df = weights[at, order], means[at, order], covs[at, order], df[at, order]
+        for values in (weights, means, covs, df):
             values[blank] = np.nan
+        out["df"][rows, :K] = df
+        if options.heavy is not None and options.heavy.noise is not False:
+            numbers["noise_weight"][rows] = np.maximum(1.0 - weights.sum(axis=1), 0.0)
+            numbers["noise_volume"][rows] = np.exp(p.source.volume[rows])
         out["weights"][rows, :K], out["means"][rows, :K], out["covariances"][rows, :K] = weights, means, covs
         for one in ("decrement", "min_eig", "condition", "gap", *engine.COUNTS, "status"):
             numbers[one][rows] = getattr(r, one)[rows]
@@ -358,6 +422,8 @@ def _chosen(p, found, every, pick, table, models, options, asked, usable):
     numbers["n_dropped"] = (info["missing"] + info["unweighted"]).astype(np.int64)
     numbers["converged"] = converged(numbers["status"])
     _noted(out["notes"], p, numbers, table, usable, pick, every, asked.criterion)
+    if options.heavy is not None:
+        tails_noted(out["notes"], options.heavy, out["df"], numbers)
     out["numbers"] = numbers
     return out
 
@@ -370,14 +436,20 @@ def _errors(into, p, sure, r, model, options, order, robust):
     size = d * (d + 1) // 2
     for s, B, c, moves, spread, places in zip(sure.tolist(), *made, spreads, order, strict=True):
         covs = r.points.covariances[s][:, :d, :d]
-        full = covariance_of(B, c, np.exp(r.points.log_weights[s]), covs, model, moves, spread)
-        unit = 1.0 / p.info["scale"][s]
+        weights, unit, more = np.exp(r.points.log_weights[s]), 1.0 / p.info["scale"][s], []
+        if options.heavy is None:
+            full = covariance_of(B, c, weights, covs, model, moves, spread)
+        else:
+            full = p.source.covariance(B, c, weights, covs, r.points.heights[s], model)
+            more = [K + K * d + K * size + places, [len(full) - 1]]
         units = np.concatenate([np.ones(K), np.full(K * d, unit), np.full(K * size, unit * unit)])
+        units = np.concatenate([units, np.ones(len(full) - units.size)])
         at = np.concatenate(
             [
                 places,
                 (K + places[:, None] * d + np.arange(d)).ravel(),
                 (K + K * d + places[:, None] * size + np.arange(size)).ravel(),
+                *more,
             ]
         )
         into[s] = (full * units * units[:, None])[np.ix_(at, at)]
@@ -457,7 +529,7 @@ def _noted(notes, p, numbers, table, usable, pick, every, criterion):
             notes[s] = "; ".join(filter(None, (notes.get(s), f"passed over: {said}")))
 
 
-def _batch(rows, parts, done, candidates, models, se, cov):
+def _batch(rows, parts, done, candidates, models, se, cov, heavy=None):  # noqa: PLR0913
     """One batch from the parts; data sets that were not reached have the status of those that were stopped."""
     D, d, width = rows.count, rows.x.shape[1], max(candidates)
     left = D - done
@@ -494,24 +566,32 @@ def _batch(rows, parts, done, candidates, models, se, cov):
         numbers=numbers,
         tried=tried,
         notes=notes,
-        se=standard_errors_of(covs, numbers["n_components"], width, d) if se else {},
+        se=standard_errors_of(covs, numbers["n_components"], width, d, heavy) if se else {},
         covariance_of_estimates=covs if cov else {},
         keys=rows.keys,
         nan_policy="marginal" if rows.marginal else "omit",
+        df=whole([part["df"] for part in parts], (width,), np.nan),
+        family="normal" if heavy is None or heavy.df == math.inf else "student_t",
     )
 
 
-def standard_errors_of(covs, components, K, d):
+def standard_errors_of(covs, components, K, d, heavy=None):
     """Standard errors of weights, means and covariances, a row for each data set; NaN where there are none."""
     D = len(components)
     out = {"weights": np.full((D, K), np.nan), "means": np.full((D, K, d), np.nan), "covariances": np.full((D, K, d, d), np.nan)}
+    out |= {} if heavy is None or heavy.df == math.inf else {"df": np.full((D, K), np.nan)}
+    out |= {} if heavy is None or heavy.noise is False else {"noise_weight": np.full(D, np.nan)}
     low = np.tril_indices(d)
     for i, cov in covs.items():
         k = int(components[i])
         with np.errstate(invalid="ignore"):
             flat = np.sqrt(np.diagonal(cov))
         square = np.zeros((k, d, d))
-        square[:, low[0], low[1]] = flat[k + k * d :].reshape(k, -1)
+        size = k * low[0].size
+        square[:, low[0], low[1]] = flat[k + k * d :][:size].reshape(k, -1)
+        for name, values in (("df", flat[k + k * d + size :][:k]), ("noise_weight", flat[-1])):
+            if name in out:
+                out[name][(i, slice(k)) if name == "df" else i] = values
         out["weights"][i, :k], out["means"][i, :k] = flat[:k], flat[k : k + k * d].reshape(k, d)
         out["covariances"][i, :k] = square + np.swapaxes(np.tril(square, -1), 1, 2)
     return out
@@ -557,12 +637,14 @@ _ONE_DIMENSION = {  # options of one dimension alone, with their defaults
 def own_options(family, options, name):
     """The options of fits in several dimensions; every refusal of others."""
     family, fixed = given_means(family)
-    if not is_normal(family):
+    word = of_several_columns(family)
+    if word is None:
         raise ValueError(
-            f"{name}: rows of several columns are fitted by family='normal' alone, not by {family!r}. For many data sets of one "
-            f"column use fit_many; pass {name.partition('[')[0].partition(' ')[0]}.ravel() for one data set, or a column"
+            f"{name}: rows of several columns are fitted by family='normal' or 'student_t', not by {family!r}. For many "
+            "data sets of one column use fit_many; pass "
+            f"{name.partition('[')[0].partition(' ')[0]}.ravel() for one data set, or a column"
         )
-    options = dict(options) | fixed
+    options = dict(options) | ({"df": None} if word == "student_t" else {}) | fixed
     for name, default in _ONE_DIMENSION.items():
         value = options.pop(name, default)
         if value is not default and (np.ndim(value) > 0 or value != default):
@@ -590,7 +672,7 @@ def fit_table(x, n_components, *, family, weights, errors, nan_policy=None, **op
     """`fit` of rows of several columns."""
     options = own_options(family, options, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
     if is_lazy(x):
-        most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"]), x.shape[1])
+        most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"], linked=False), x.shape[1])
         rows = lazy_table(x, weights, nan_policy, most)
     else:
         rows = one_table(x, weights, nan_policy)

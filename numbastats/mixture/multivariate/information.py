@@ -13,7 +13,7 @@ from numbastats.mixture.multivariate.kernels.passes import DIAGONAL, FULL
 from numbastats.mixture.multivariate.kernels.spread import SPREAD
 from numbastats.mixture.multivariate.launching import Space, launched, on_the_host
 
-__all__ = ["certain", "coordinates", "covariance_of", "entropies", "exact", "information_of", "spread_of"]
+__all__ = ["certain", "coordinates", "covariance_of", "entropies", "exact", "information_of", "slopes_of", "spread_of"]
 
 EXACT = 400  # free parameters up to which the information is a matrix
 WHOLE = 1200  # of models with parts in common: parameters that they have without, of whose matrix theirs is made
@@ -45,7 +45,8 @@ def information_of(p, wanted, points, model, options):
     And of models with parts in common the derivatives (Q, P) of the coordinates that they have without, else None.
     """
     M, K, d = wanted.size, points.means.shape[1], p.rows.columns
-    size, moves = coordinates(K, d, model), [None] * M
+    parameters = getattr(p.source, "parameters", None)
+    size, moves = coordinates(K, d, model) if parameters is None else parameters(K, p, model), [None] * M
     matrix, scale = np.zeros((M, size, size)), np.zeros((M, size))
     if model.form:
         own = np.zeros((M, K, *[counts.py_func(K, model, d)[0]] * 2))
@@ -79,15 +80,27 @@ def spread_of(p, wanted, points, model, options):
     return matrix + np.swapaxes(np.tril(matrix, -1), 1, 2)
 
 
-def covariance_of(information, scale, weights, covariances, model, moves=None, spread=None):
+def covariance_of(information, scale, weights, covariances, model, carry=None, spread=None):
     """Covariance of (weights, means, lower triangles of covariances) of one fit; NaN where the information is not definite.
 
-    With the `spread` of the scores the sandwich, which holds whatever the rows are distributed like.
+    `carry` are the derivatives of the coordinates by those of a model with parts in common. With the `spread` of the scores the
+    sandwich, which holds whatever the rows are distributed like.
     """
+    slopes = slopes_of(weights, covariances, model, scale.size if carry is None else len(carry))
+    if carry is not None:
+        slopes, spread = slopes @ carry, None if spread is None else carry.T @ spread @ carry
+    found = inverse(information)
+    if spread is not None:
+        found = carried(spread / scale / scale[:, None], found)
+    return carried(found, slopes / scale)
+
+
+def slopes_of(weights, covariances, model, count):
+    """Derivatives of (weights, means, lower triangles of covariances) by so many local coordinates."""
     K, d = len(weights), covariances.shape[1]
     low = np.tril_indices(d)
     size = low[0].size
-    slopes = np.zeros((K + K * d + K * size, scale.size if moves is None else len(moves)))
+    slopes = np.zeros((K + K * d + K * size, count))
     at = K if model.free_weights else 0
     if model.free_weights:
         slopes[:K, :K] = np.diag(weights) - np.outer(weights, weights)
@@ -95,7 +108,7 @@ def covariance_of(information, scale, weights, covariances, model, moves=None, s
         root = np.linalg.cholesky(covariances[k])
         slopes[K + k * d + np.arange(d)[:, None], at + k * d + np.arange(d)] = root
     at += K * d if model.free_means else 0
-    own = (slopes.shape[1] - at) // (1 if model.pooled else K)
+    own = (count - at) // (1 if model.pooled else K)
     for k in range(K):
         root = np.linalg.cholesky(covariances[k])
         rows = K + K * d + k * size + np.arange(size)
@@ -110,9 +123,4 @@ def covariance_of(information, scale, weights, covariances, model, moves=None, s
             moves = [root @ root.T]
         for a, move in enumerate(moves):
             slopes[rows, first + a] = move[low]
-    if moves is not None:
-        slopes, spread = slopes @ moves, None if spread is None else moves.T @ spread @ moves
-    found = inverse(information)
-    if spread is not None:
-        found = carried(spread / scale / scale[:, None], found)
-    return carried(found, slopes / scale)
+    return slopes

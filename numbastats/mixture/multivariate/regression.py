@@ -18,9 +18,7 @@ __all__ = ["MixtureRegression", "regressed"]
 
 
 def regressed(means, covariances, given, rest):
-    """Of normal components the coefficients (K, given, rest) of columns on others, intercepts (K, rest), and what is left
-    of the covariances (K, rest, rest).
-    """
+    """Coefficients (K, given, rest) of columns on others in each component, intercepts (K, rest), covariances (K, rest, rest)."""
     low = np.linalg.cholesky(covariances[:, given][:, :, given])
     half = np.linalg.solve(low, covariances[:, given][:, :, rest])
     slopes = np.linalg.solve(np.swapaxes(low, 1, 2), half)

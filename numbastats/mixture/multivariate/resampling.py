@@ -1,4 +1,4 @@
-"""Data sets drawn again and fitted again: from a fit, or rows of the data. Errors of estimates, and the test of K against K + 1."""
+"""Data sets drawn again and fitted again: errors of estimates, and the test of K components against K + 1."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Bootstrap(Intervals):
         level, drawn = checked_level(level), moments_by_name(self, self.counts)
         columns = moments_by_name(self.fit, slice(None))
         columns |= {f"se_{name}": values.std(axis=0, ddof=1) for name, values in drawn.items()}
-        ends = {}
+        ends: dict[str, NDArray] = {}
         for name, values in drawn.items():
             low, high = np.quantile(values, [0.5 - 0.5 * level, 0.5 + 0.5 * level], axis=0)
             ends |= {f"lower_{name}": low, f"upper_{name}": high}
@@ -182,15 +182,15 @@ def bootstrap(
     Raises
     ------
     TypeError, ValueError
-        For what is no fit of several columns; data that are not those of the fit; without x, of a fit to rows with missing values;
-        where fewer than half of the data sets, or fewer than two, have a fit that counts.
+        For what is no fit of several columns; data that are not those of the fit; without x, of a fit to rows with missing
+        values; where fewer than half of the data sets, or fewer than two, have a fit that counts.
 
     Notes
     -----
     Each data set is fitted by the model and under the constraints of the fit, from its parameters alone: the climb ends at the
     maximum that belongs to that of the fit, and component k goes on being component k. What other maxima the data sets have is
-    not looked for. Errors from rows hold whatever the data are distributed like, as those of ``se="sandwich"`` do; errors from the
-    mixture presume that it is right, as those of ``se=True``.
+    not looked for. Errors from rows hold whatever the data are distributed like, as those of ``se="sandwich"`` do; errors from
+    the mixture presume that it is right, as those of ``se=True``.
 
     References
     ----------
@@ -211,6 +211,10 @@ def bootstrap(
     if not isinstance(fit, MultivariateFit):
         raise TypeError(f"fit is a {type(fit).__name__}; bootstrap takes the fit of rows of several columns, a MultivariateFit")
     fit._there()
+    if fit._heavy:
+        raise ValueError(
+            "bootstrap is of normal components without noise: use se=True, whose errors are those of the information"
+        )
     count, generator = number_of_draws(n_boot), np.random.default_rng(int(normalise_rng(rng)))
     size = draw_count(round(fit.n_obs))
     if x is None:
@@ -222,9 +226,7 @@ def bootstrap(
         marginal = False
     else:
         data, chances, marginal = _data_of(fit, x, weights)
-        drawn = (
-            data[generator.choice(len(data), (some, size), p=chances)] for some in _slabs(count, size * len(fit.columns))
-        )
+        drawn = (data[generator.choice(len(data), (some, size), p=chances)] for some in _slabs(count, size * len(fit.columns)))
     batches = [_again(fit, _sets(some, fit.columns, marginal), device, workers) for some in drawn]
     names = "weights", "means", "covariances", "loglik", "status"
     arrays = {name: np.concatenate([getattr(batch, name) for batch in batches]) for name in names}
@@ -232,8 +234,8 @@ def bootstrap(
     if found.n_failed > 0.5 * count or count - found.n_failed < 2:
         first = int(np.argmin(found.counts))
         raise ValueError(
-            f"of {counted(count, 'data set')} only {count - found.n_failed} have fits of statuses 0 or 11, too few for errors. The "
-            f"first without has status {found.status[first]}: {batches[0].message(first) if first < len(batches[0]) else ''}"
+            f"of {counted(count, 'data set')} only {count - found.n_failed} have fits of statuses 0 or 11, too few for errors. "
+            f"The first without has status {found.status[first]}: {batches[0].message(first) if first < len(batches[0]) else ''}"
         )
     return found
 
@@ -275,11 +277,15 @@ def with_one_more_of_rows(x: ArrayLike, K: int, given: dict) -> tuple[Any, Any]:
     policy = given.pop("nan_policy", None)
     options = own_options(given.pop("family"), given, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
     if policy == "marginal":
-        raise ValueError("likelihood_ratio draws complete rows: use nan_policy='omit', which leaves those with missing values out")
+        raise ValueError(
+            "likelihood_ratio draws complete rows: use nan_policy='omit', which leaves those with missing values out"
+        )
     if not isinstance(options["covariance"], str) or options["covariance"] == "all":
         raise ValueError(f"covariance={options['covariance']!r} are several models; the test is about one, such as 'full'")
     if "weights" in names_of(options.get("equal")):
-        raise ValueError("equal='weights': K equal weights are no case of K + 1 equal ones, which the test presumes; leave it out")
+        raise ValueError(
+            "equal='weights': K equal weights are no case of K + 1 equal ones, which the test presumes; leave it out"
+        )
     rows = one_table(x, None, policy)
     if rows.refused:
         raise ValueError(f"the data cannot be fitted: {rows.refused[0].said}")

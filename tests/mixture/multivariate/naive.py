@@ -222,7 +222,7 @@ def observed_em_step(x, weights, means, covariances, covariance="full"):
 
 
 def built(theta, K, d, letters):
-    """Covariances from logarithms of volumes, of shapes (the last the rest), and antisymmetric matrices whose exponentials are D."""
+    """Covariances from logarithms of volumes and of shapes (the last the rest), and antisymmetric S with exp(S) = D."""
     volume, shape, axes = letters
     planes = 0 if axes == "I" else d * (d - 1) // 2
     shapes = 0 if shape == "I" else d - 1
@@ -263,29 +263,42 @@ def pieces(covariances, letters):
     return np.concatenate([np.ravel(part[: 1 if letter == "E" else K]) for part, letter in parts if letter != "I"])
 
 
-def errors_of_model(x, weights, means, covariances, letters, w=None, step=1e-4):
-    """Covariance of (weights, means, lower triangles), by the Hessian of the log-likelihood in free parameters and the delta method."""
-    K, d = means.shape
-    low = np.tril_indices(d)
-    theta = np.concatenate([np.log(weights[:-1] / weights[-1]), means.ravel(), pieces(covariances, letters)])
+def parameters_of_model(weights, means, covariances, letters):
+    """Logarithms of weights relative to the last, means, and the parameters of `built`."""
+    return np.concatenate([np.log(weights[:-1] / weights[-1]), means.ravel(), pieces(covariances, letters)])
 
-    def parameters(t):
-        e = np.exp(np.append(t[: K - 1], 0.0))
-        return e / e.sum(), t[K - 1 : K - 1 + K * d].reshape(K, d), built(t[K - 1 + K * d :], K, d, letters)
+
+def model_of(theta, K, d, letters):
+    """The inverse of `parameters_of_model`."""
+    e = np.exp(np.append(theta[: K - 1], 0.0))
+    at = K - 1 + K * d
+    return e / e.sum(), theta[K - 1 : at].reshape(K, d), built(theta[at:], K, d, letters)
+
+
+def errors_of_model(x, weights, means, covariances, letters, w=None, step=1e-4):
+    """Covariance of (weights, means, lower triangles), and the sandwich, by differences of log-densities in free parameters."""
+    K, d = means.shape
+    low, w = np.tril_indices(d), np.ones(len(x)) if w is None else w
+    theta = parameters_of_model(weights, means, covariances, letters)
+
+    def each(t):
+        a, b, c = model_of(t, K, d, letters)
+        return scipy.special.logsumexp(log_densities(x, b, c) + np.log(a), axis=1)
 
     def flat(t):
-        a, b, c = parameters(t)
+        a, b, c = model_of(t, K, d, letters)
         return np.concatenate([a, b.ravel(), *(one[low] for one in c)])
 
     p, basis = theta.size, step * np.eye(theta.size)
-    H, J = np.empty((p, p)), np.empty((flat(theta).size, p))
+    H, J, scores = np.empty((p, p)), np.empty((flat(theta).size, p)), np.empty((len(x), p))
     for i in range(p):
         J[:, i] = (flat(theta + basis[i]) - flat(theta - basis[i])) / (2 * step)
+        scores[:, i] = (each(theta + basis[i]) - each(theta - basis[i])) / (2 * step)
         for j in range(i + 1):
             total = 0.0
             for h, c in ((1.0, 16.0), (2.0, -1.0)):
                 a, b = h * basis[i], h * basis[j]
-                ends = [loglik(x, *parameters(theta + s * a + t * b), w) for s, t in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
-                total += c * (ends[0] - ends[1] - ends[2] + ends[3]) / h**2
+                total += c * w @ (each(theta + a + b) - each(theta + a - b) - each(theta - a + b) + each(theta - a - b)) / h**2
             H[i, j] = H[j, i] = -total / (60.0 * step**2)
-    return J @ np.linalg.solve(H, J.T)
+    slopes = np.linalg.solve(H, J.T)
+    return J @ slopes, slopes.T @ (scores.T * w) @ scores @ slopes
