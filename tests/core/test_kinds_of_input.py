@@ -215,7 +215,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
         *("MultivariateBatch", "MultivariateFit", "NormalMixture"),  # in tests/mixture/multivariate/test_inputs.py
         *("Bootstrap", "bootstrap", "MixtureDiscriminantAnalysis", "MixtureRegression", "StudentMixture"),  # there, too
     },
-    "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"},
+    "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression", "fit_formula"},
     "random": {"key"},
     "interop": {"GaussianMixture", "to_scipy"},  # the class in tests/mixture/multivariate/test_inputs.py
 }
