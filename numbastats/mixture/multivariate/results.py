@@ -729,8 +729,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
             "covariance": (("component", "column", "other_column"), self.covariances),
         }
         variables |= {} if self.df is None else {"df": ("component", self.df)}
-        variables |= {"noise_weight": ((), self.noise_weight)} if self._noisy else {}
-        variables |= {name: ((), getattr(self, name)) for name in ("loglik", "bic", "aic", "icl", "status")}
+        numbers = ("loglik", "bic", "aic", "icl", "status", *(["noise_weight"] if self._noisy else []))
+        variables |= {name: ((), getattr(self, name)) for name in numbers}
         coordinates = {"component": np.arange(self.n_components), "column": names, "other_column": names}
         return xarray.Dataset(variables, coordinates, {"covariance_model": self.covariance})
 
