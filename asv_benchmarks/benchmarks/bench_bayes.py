@@ -302,6 +302,32 @@ class MoreColumnsThanRows:
     track_effective_draws_per_second.unit = "effective draws / s"
 
 
+class AfterAFit:
+    """Checks, calibration and projection of 100 rows and 500 columns."""
+
+    params = ["gaussian", "poisson", "student_t"]
+    param_names = ["response"]
+    number, timeout = 1, 600
+
+    def setup(self, response):
+        rng = np.random.default_rng(0)
+        self.X = rng.standard_normal((100, 500))
+        self.y = rng.standard_normal(100) + self.X[:, 0] if response == "gaussian" else other(response, self.X, rng)
+        options = dict(rng=1, workers=1, chains=2, draws=500, warmup=300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model = ns.bayes.HorseshoeRegression(response=response, **options).fit(self.X, self.y)
+
+    def time_check(self, response):
+        self.model.check(self.X, self.y, ["mean", "sd", "max"])
+
+    def time_calibration(self, response):
+        self.model.calibration(self.X, self.y)
+
+    def time_projection(self, response):
+        self.model.projection(self.X, self.y, 20)
+
+
 def nuts(response, X, y, warmup, draws):
     """NumPyro's NUTS on the regularised horseshoe of `AgainstNUTS`; a function of a seed that samples coefficients (4, draws, p).
 
