@@ -607,8 +607,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         The next certified log-likelihood, NaN if none was seen.
     gap : float
         The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
-        Of models with parts in common after a step of EM. NaN with fixed weights or means, and of fits that begin at a given start
-        alone.
+        Of models with parts in common after a step of EM. NaN with fixed weights or means, and of fits that begin at a given
+        start alone.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
         at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations. Of more than 400
