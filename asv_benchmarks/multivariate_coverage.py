@@ -47,6 +47,10 @@ def shares(found, se, true, of):
     return [weights[:, 0].mean(), means.mean(), np.diagonal(covariances, axis1=2, axis2=3).mean(), covariances[:, :, rows].mean()]
 
 
+def _seconds(begun):
+    return f"{time.process_time() - begun:.1f} s"
+
+
 def main():
     """Print the tables."""
     for df in (None, 10.0):
@@ -65,9 +69,7 @@ def main():
             fits[name] = found = ns.mixture.fit_many(x, 2, se=se, rng=0, workers=1)
             of = np.flatnonzero(found.status == 0)
             figures = "  ".join(f"{100.0 * v:5.1f}" for v in shares(found, found.se, true, of))
-            print(
-                f"{name:12s} {len(of)} certified  weight, means, variances, covariances: {figures}  {time.process_time() - begun:.1f} s"
-            )
+            print(f"{name:12s} {len(of)} certified  weight, means, variances, covariances: {figures}  {_seconds(begun)}")
         some, begun = np.flatnonzero(found.status == 0)[:BOOTSTRAPPED].tolist(), time.process_time()
         errors, failed = {name: found.se[name].copy() for name in NAMES}, 0
         for i in some:
@@ -78,9 +80,7 @@ def main():
         for name, other in (("information", fits["information"].se), ("sandwich", fits["sandwich"].se), ("bootstrap", errors)):
             figures = "  ".join(f"{100.0 * v:5.1f}" for v in shares(found, other, true, np.array(some)))
             print(f"{name:12s} {len(some)} of these    weight, means, variances, covariances: {figures}")
-        print(
-            f"{failed} of {199 * len(some)} data sets of the bootstrap without a fit that counts, {time.process_time() - begun:.1f} s"
-        )
+        print(f"{failed} of {199 * len(some)} data sets of the bootstrap without a fit that counts, {_seconds(begun)}")
 
 
 if __name__ == "__main__":

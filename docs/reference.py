@@ -30,10 +30,13 @@ GROUPS = {
         "Kernel densities of points, of groups, and of one variable given another: :doc:`/groups`, :doc:`/subpackages/kde`.",
         "kde.KDE kde.KDEClassifier kde.grid kde.points kde.at_samples kde.conditional kde.hdr_levels kde.*",
     ),
-    "Choose a bandwidth": (":doc:`/choosing` compares the rules.", "kde.bandwidth.*"),
+    "Choose a bandwidth": (
+        ":doc:`/choosing` compares the rules.",
+        "kde.bandwidth.*",
+    ),
     "Regress": (
         "Regressions whose coefficients are mostly near 0, and whether their chains have converged: :doc:`/sparse_regression`, "
-        ":doc:`/outcomes`.",
+        ":doc:`/outcomes`, :doc:`/model_checks`.",
         "bayes.HorseshoeRegression bayes.HorseshoeClassifier bayes.HorseshoeProbit bayes.BayesProbit bayes.*",
     ),
     "Plot": ("One picture a call, all of them on :doc:`/plotting`.", "plot.*"),
@@ -64,7 +67,10 @@ GROUPS = {
         "Results: each prints as a table, which `summary` and `to_frame` give.",
         "distributions.DistributionFit distributions.DistributionFits Status",
     ),
-    "In the place of SciPy and scikit-learn": (":doc:`/coming_from/index` has old calls beside new ones.", "interop.gaussian_kde interop.*"),
+    "In the place of SciPy and scikit-learn": (
+        ":doc:`/coming_from/index` has old calls beside new ones.",
+        "interop.gaussian_kde interop.*",
+    ),
     "Options, devices, errors": (
         "Threads and devices of a process, compiling ahead, tests of accuracy: :doc:`/options`, :doc:`/devices`, "
         ":doc:`/first_calls`.",
@@ -73,33 +79,176 @@ GROUPS = {
 }
 WORDS = {  # each is found on its page first, by an entry of the index there
     "install": ["install", "pip", "conda", "windows", "macos"],
-    "fit_and_compare": ["confidence interval", "standard error", "maximum likelihood", "profile likelihood", "bootstrap", "delta method", "aic",
-                        "bic", "model selection", "fit a distribution", "best distribution", "moments"],
-    "goodness": ["goodness of fit", "p-value", "kolmogorov-smirnov", "kolmogorov smirnov", "anderson-darling", "anderson darling",
-                 "cramer von mises", "normality test"],
-    "lifetimes": ["weibull", "kaplan meier", "kaplan-meier", "survival", "survival analysis", "censored", "censoring", "interval censored",
-                  "left truncation", "reliability", "turnbull", "limit of detection", "lifetime", "lifetimes"],
-    "return_levels": ["return period", "return level", "extreme values", "extremes", "gev", "gpd", "block maxima", "peaks over threshold",
-                      "threshold", "generalised pareto", "generalized pareto"],
-    "value_at_risk": ["value at risk", "var", "expected shortfall", "cvar", "es", "heavy tails"],
-    "counts": ["counts", "poisson", "negative binomial", "zero inflation", "zero-inflated", "overdispersion"],
-    "standardised_indices": ["spi", "spei", "standardised precipitation index", "drought"],
+    "fit_and_compare": [
+        "confidence interval",
+        "standard error",
+        "maximum likelihood",
+        "profile likelihood",
+        "bootstrap",
+        "delta method",
+        "aic",
+        "bic",
+        "model selection",
+        "fit a distribution",
+        "best distribution",
+        "moments",
+    ],
+    "goodness": [
+        "goodness of fit",
+        "p-value",
+        "kolmogorov-smirnov",
+        "kolmogorov smirnov",
+        "anderson-darling",
+        "anderson darling",
+        "cramer von mises",
+        "normality test",
+    ],
+    "lifetimes": [
+        "weibull",
+        "kaplan meier",
+        "kaplan-meier",
+        "survival",
+        "survival analysis",
+        "censored",
+        "censoring",
+        "interval censored",
+        "left truncation",
+        "reliability",
+        "turnbull",
+        "limit of detection",
+        "lifetime",
+        "lifetimes",
+    ],
+    "return_levels": [
+        "return period",
+        "return level",
+        "extreme values",
+        "extremes",
+        "gev",
+        "gpd",
+        "block maxima",
+        "peaks over threshold",
+        "threshold",
+        "generalised pareto",
+        "generalized pareto",
+    ],
+    "value_at_risk": [
+        "value at risk",
+        "var",
+        "expected shortfall",
+        "cvar",
+        "es",
+        "heavy tails",
+    ],
+    "counts": [
+        "counts",
+        "poisson",
+        "negative binomial",
+        "zero inflation",
+        "zero-inflated",
+        "overdispersion",
+    ],
+    "standardised_indices": [
+        "spi",
+        "spei",
+        "standardised precipitation index",
+        "drought",
+    ],
     "groups": ["classifier", "contours", "groups", "highest density region"],
-    "clusters": ["gaussian mixture", "clusters", "clustering", "number of clusters", "k-means", "mixture model"],
-    "sparse_regression": ["sparse regression", "horseshoe", "lasso", "variable selection", "more columns than rows", "shrinkage"],
-    "outcomes": ["regression", "logistic regression", "poisson regression", "robust regression", "glm"],
+    "clusters": [
+        "gaussian mixture",
+        "clusters",
+        "clustering",
+        "number of clusters",
+        "k-means",
+        "mixture model",
+        "mclust",
+        "discriminant analysis",
+        "latent classes",
+        "outliers",
+    ],
+    "sparse_regression": [
+        "sparse regression",
+        "horseshoe",
+        "lasso",
+        "variable selection",
+        "more columns than rows",
+        "shrinkage",
+    ],
+    "outcomes": [
+        "regression",
+        "logistic regression",
+        "poisson regression",
+        "robust regression",
+        "glm",
+        "cox",
+        "cox regression",
+        "proportional hazards",
+        "hazard ratio",
+        "ordinal regression",
+        "softmax",
+        "multinomial regression",
+        "beta regression",
+        "hurdle model",
+        "zero-truncated",
+    ],
+    "model_checks": [
+        "posterior predictive check",
+        "calibration",
+        "pit",
+        "variable selection by projection",
+        "projpred",
+        "model checks",
+    ],
     "copulas": ["copula", "copulas", "quasi-random", "sobol", "dependence"],
-    "your_own_distribution": ["custom distribution", "user-defined distribution", "own distribution", "define"],
+    "your_own_distribution": [
+        "custom distribution",
+        "user-defined distribution",
+        "own distribution",
+        "define",
+    ],
     "many_fits": ["many series", "batch", "groupby", "many fits"],
-    "scale": ["dask", "joblib", "multiprocessing", "cluster of machines", "larger than memory"],
+    "scale": [
+        "dask",
+        "joblib",
+        "multiprocessing",
+        "cluster of machines",
+        "larger than memory",
+    ],
     "own_kernels": ["njit", "cuda.jit", "own kernels"],
-    "data": ["missing values", "nan", "missing data", "masked array", "pandas", "polars", "dtype", "nan_policy"],
-    "plotting": ["plot", "plots", "plotting", "figure", "histogram", "qq plot", "q-q plot", "matplotlib", "colours"],
+    "data": [
+        "missing values",
+        "nan",
+        "missing data",
+        "masked array",
+        "pandas",
+        "polars",
+        "dtype",
+        "nan_policy",
+    ],
+    "plotting": [
+        "plot",
+        "plots",
+        "plotting",
+        "figure",
+        "histogram",
+        "qq plot",
+        "q-q plot",
+        "matplotlib",
+        "colours",
+    ],
     "families": ["families", "list of distributions", "distributions"],
     "devices": ["gpu", "cuda", "cupy", "torch"],
     "options": ["workers", "threads", "out", "dtype option"],
     "choosing": ["bandwidth", "which distribution", "which sampler"],
-    "first_calls": ["slow first call", "compile", "compilation", "warmup", "warm-up", "cache"],
+    "first_calls": [
+        "slow first call",
+        "compile",
+        "compilation",
+        "warmup",
+        "warm-up",
+        "cache",
+    ],
     "accuracy": ["accuracy", "precision", "error bounds"],
     "benchmarks": ["benchmark", "benchmarks", "speed", "performance"],
     "faq": ["seed", "random_state", "reproducible"],
@@ -108,7 +257,12 @@ WORDS = {  # each is found on its page first, by an entry of the index there
     "coming_from/scipy": ["scipy", "scipy.stats"],
     "coming_from/scikit_learn": ["scikit-learn", "sklearn"],
     "coming_from/numpyro": ["numpyro", "pymc", "stan"],
-    "subpackages/kde": ["kernel density", "kde", "kernel density estimation", "conditional density"],
+    "subpackages/kde": [
+        "kernel density",
+        "kde",
+        "kernel density estimation",
+        "conditional density",
+    ],
     "subpackages/mixture": ["em algorithm", "gamma mixture"],
     "subpackages/bayes": ["bayesian regression", "mcmc", "probit"],
     "subpackages/stable": ["stable distribution", "alpha-stable", "levy"],
@@ -129,7 +283,11 @@ def _joined(module, name):
 def names_of(module):
     """Public names of a module that are no modules; "" is the package."""
     loaded = _module(module)
-    return [name for name in loaded.__all__ if not inspect.ismodule(getattr(loaded, name))]
+    return [
+        name
+        for name in loaded.__all__
+        if not inspect.ismodule(getattr(loaded, name))
+    ]
 
 
 def place(module, name, listed):
@@ -141,15 +299,39 @@ def place(module, name, listed):
         return listed[full]
     if inspect.isclass(thing) and issubclass(thing, Distribution):
         return DISTRIBUTIONS
-    if inspect.isclass(thing) and not issubclass(thing, BaseException) and not hasattr(thing, "fit"):
+    if (
+        inspect.isclass(thing)
+        and not issubclass(thing, BaseException)
+        and not hasattr(thing, "fit")
+    ):
         return RESULTS
     return listed[_joined(module, "*")]
 
 
 def grouped(modules=("", *PACKAGES)):
     """The headings with their sentences and names, as "kde.grid"; every public name of the modules once."""
-    listed = {name: heading for heading, (_, names) in GROUPS.items() for name in names.split()}
-    public = {_joined(m, n): place(m, n, listed) for m in modules for n in names_of(m)}
-    order = {name: i for i, name in enumerate([*listed, *(name for name in public if name not in listed)])}
-    found = {heading: sorted((n for n, at in public.items() if at == heading), key=order.get) for heading in GROUPS}
-    return {heading: (GROUPS[heading][0], names) for heading, names in found.items() if names}
+    listed = {
+        name: heading
+        for heading, (_, names) in GROUPS.items()
+        for name in names.split()
+    }
+    public = {
+        _joined(m, n): place(m, n, listed) for m in modules for n in names_of(m)
+    }
+    order = {
+        name: i
+        for i, name in enumerate(
+            [*listed, *(name for name in public if name not in listed)]
+        )
+    }
+    found = {
+        heading: sorted(
+            (n for n, at in public.items() if at == heading), key=order.get
+        )
+        for heading in GROUPS
+    }
+    return {
+        heading: (GROUPS[heading][0], names)
+        for heading, names in found.items()
+        if names
+    }

@@ -1,4 +1,4 @@
-"""Sparse regression, an effect for each column.
+"""Sparse regression of 64 columns.
 
 Disease progression of 442 diabetes patients (Efron, Hastie, Johnstone and Tibshirani 2004, shipped with scikit-learn): ten
 measurements, their squares and their products are 64 columns, of which few matter. The horseshoe prior says which, how sure

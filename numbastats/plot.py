@@ -1085,7 +1085,7 @@ def check(
     if len(found) == 1:
         [(name, (_, new))] = found.items()
         ax = _axes(ax)
-        ax.hist(new, min(30, np.unique(new).size), color="0.85", label="drawn by the model")
+        ax.hist(new, min(30, np.unique(new).size), color=_ink(ax, 0.85), label="drawn by the model")
         ax.axvline(table["observed"][0], color="C1", label=f"data, p = {table['p'][0]:.2g}")
         ax.set(xlabel=name, ylabel="draws")
         ax.legend(frameon=False)
@@ -1095,11 +1095,11 @@ def check(
     unit = np.where(sd > 0.0, sd, 1.0)
     lower, upper, seen = ((table[name] - table["mean"]) / unit for name in ("lower", "upper", "observed"))
     at = np.arange(len(found))[::-1]
-    ax.hlines(at, lower, upper, color="0.75", lw=6, label=f"{percent(level)} of those drawn by the model")
+    ax.hlines(at, lower, upper, color=_ink(ax, 0.75), lw=6, label=f"{percent(level)} of those drawn by the model")
     ax.plot(seen, at, "o", color="C1", label="data")
     ax.set_yticks(at, list(found))
     ax.set(xlabel="less the mean of the model, in its standard deviations")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax
 
 
@@ -1126,6 +1126,7 @@ def calibration(
     y : array_like, shape (n,)
         None with `censored`.
     bins : int
+        Their number.
     level : float
         Probability of the exact binomial intervals, between 0 and 1.
     ax : matplotlib.axes.Axes, optional
@@ -1158,11 +1159,11 @@ def calibration(
     at, unit = (table["predicted"], 1.0) if classes else (0.5 * (table["from"] + table["to"]), len(table["from"]))
     ends = unit * np.stack([table["observed"] - table["lower"], table["upper"] - table["observed"]])
     if classes:
-        ax.plot([0.0, 1.0], [0.0, 1.0], "k-", lw=0.8)
+        ax.plot([0.0, 1.0], [0.0, 1.0], "-", color=_ink(ax), lw=0.8)
         ax.set(xlabel=f"predicted probability of {model.classes_[1]}", ylabel=f"observed share, {percent(level)} interval")
     else:
-        ax.stairs(unit * table["observed"], np.append(table["from"], 1.0), fill=True, color="0.85")
-        ax.axhline(1.0, color="k", lw=0.8)
+        ax.stairs(unit * table["observed"], np.append(table["from"], 1.0), fill=True, color=_ink(ax, 0.85))
+        ax.axhline(1.0, color=_ink(ax), lw=0.8)
         ax.set(xlabel="probability of a new outcome up to the observed one", ylabel=f"density, {percent(level)} interval")
         ax.set_ylim(bottom=0.0)
     ax.errorbar(at, unit * table["observed"], yerr=np.maximum(ends, 0.0), fmt="o", color="C0", ms=4, lw=1)

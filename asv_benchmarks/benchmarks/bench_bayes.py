@@ -162,6 +162,7 @@ def responses():
     y |= {"negative_binomial": rng.negative_binomial(2.0, 2.0 / (2.0 + mean)), "gamma": rng.gamma(2.0, 0.5 * mean)}
     y |= {"student_t": m + rng.standard_t(3.0, 500), "weibull": mean * rng.weibull(1.5, 500)}
     share = mean / (1.0 + mean)
+    y |= {"zero_truncated_negative_binomial": 1.0 + y["negative_binomial"]}
     return X, y | {"cox": rng.exponential(1.0 / mean), "beta": rng.beta(9.0 * share, 9.0 - 9.0 * share)}
 
 
@@ -169,6 +170,7 @@ class Responses:
     """The pass of the other responses for one chain, and their estimators on a few hundred rows of standardised columns."""
 
     params = ["logit", "poisson", "gaussian", "negative_binomial", "student_t", "gamma", "weibull", "cox", "beta"]
+    params += ["zero_truncated_negative_binomial"]
     param_names = ["response"]
     number = 1
 
@@ -298,6 +300,32 @@ class MoreColumnsThanRows:
         return 4e3 * share / self.model.stats_["ms_per_iteration"]
 
     track_effective_draws_per_second.unit = "effective draws / s"
+
+
+class AfterAFit:
+    """Checks, calibration and projection of 100 rows and 500 columns."""
+
+    params = ["gaussian", "poisson", "student_t"]
+    param_names = ["response"]
+    number, timeout = 1, 600
+
+    def setup(self, response):
+        rng = np.random.default_rng(0)
+        self.X = rng.standard_normal((100, 500))
+        self.y = rng.standard_normal(100) + self.X[:, 0] if response == "gaussian" else other(response, self.X, rng)
+        options = dict(rng=1, workers=1, chains=2, draws=500, warmup=300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model = ns.bayes.HorseshoeRegression(response=response, **options).fit(self.X, self.y)
+
+    def time_check(self, response):
+        self.model.check(self.X, self.y, ["mean", "sd", "max"])
+
+    def time_calibration(self, response):
+        self.model.calibration(self.X, self.y)
+
+    def time_projection(self, response):
+        self.model.projection(self.X, self.y, 20)
 
 
 def nuts(response, X, y, warmup, draws):

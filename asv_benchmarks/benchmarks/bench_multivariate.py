@@ -118,7 +118,14 @@ class Fits:
         ns.mixture.fit_many(self.batch, 2, rng=0, workers=1)
 
     def time_4_models_and_1_to_9_components(self):
+        models = ["full", "tied", "diag", "spherical"]
+        ns.mixture.fit(self.one, range(1, 10), covariance=models, rng=0, workers=1)
+
+    def time_14_models_and_1_to_9_components(self):
         ns.mixture.fit(self.one, range(1, 10), covariance="all", rng=0, workers=1)
+
+    def time_fit_with_axes_in_common(self):
+        ns.mixture.fit(self.one, 4, covariance="VVE", rng=0, workers=1)
 
     def time_fit_of_692_parameters(self):
         ns.mixture.fit(self.wide, 3, covariance="full", rng=0, workers=1)

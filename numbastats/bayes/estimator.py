@@ -1039,7 +1039,8 @@ class HorseshoeRegression(_Regression):
         cox                a lifetime of the hazard exp(m) times a baseline that is left open; no intercept
         =================  ==================================================================================================
 
-        Which one fits data: :doc:`/outcomes`.
+        "zero_truncated_poisson" and "zero_truncated_negative_binomial" are counts given that they are not 0; exp(m) is then the
+        mean with the zeros. Which one fits data: :doc:`/outcomes`.
     fixed : dict, optional
         Values of parameters that the distribution has beside m, by the names in `dispersion_`, which are then not drawn:
         ``{"df": 4.0}``, ``{"size": 2.0}``, ``{"sigma": 1.0}``. Not for "gaussian".

@@ -20,6 +20,7 @@ from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
 from numbastats.bayes.checks import UNRELIABLE, thinned
 from numbastats.bayes.diagnostics import psis
+from numbastats.bayes.responses.record import Response
 
 _MOST_NUMBERS = 2e7  # linear predictors that are held at once; of more rows fewer draws are projected
 _LEAST_DRAWS = 20
@@ -102,7 +103,7 @@ class Problem(NamedTuple):
 def _problem(model, X, offset, weights, draws):
     """Draws of a fitted model on the rows of X, and which of all draws they are."""
     record, n = model._record, X.shape[0]
-    if not hasattr(record, "derivatives") or model.draws_["beta"].ndim != 3:
+    if not isinstance(record, Response) or record.several:
         raise ValueError(f"projection takes rows with a log density and one linear predictor each, not response={record.word!r}")
     some = thinned(model, max(_LEAST_DRAWS, min(draws, int(_MOST_NUMBERS // max(n, 1)))))
     X = np.asarray(X.toarray() if issparse(X) else X, np.float64)

@@ -30,7 +30,7 @@ class MixtureDiscriminantAnalysis(Estimator):
     n_components : int, range or tuple of candidates
         Components of each class; `criterion` chooses for each by itself.
     covariance : str or sequence of str
-        As in `fit`: "full", "tied", "diag", "spherical", several of them, or "all" four, chosen for each class, too.
+        As in `fit`: one model, several or "all", of which the criterion chooses for each class.
     priors : None, "equal", (C,) array_like or dict
         Probabilities of the classes in the order of `classes_`, or by class; they are divided by their sum. By default the shares
         of the samples, or of their weights.
@@ -82,7 +82,7 @@ class MixtureDiscriminantAnalysis(Estimator):
         self,
         n_components: int | Sequence[int] = (1, 2, 3),
         *,
-        covariance: str | Sequence[str] = "all",
+        covariance: str | Sequence[str] = ("spherical", "diag", "tied", "full"),
         priors: str | ArrayLike | Mapping[Any, float] | None = None,
         criterion: Literal["bic", "aic", "icl"] = "bic",
         n_init: int | None = None,

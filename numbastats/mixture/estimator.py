@@ -39,8 +39,8 @@ class Mixture(MixtureDistribution, Estimator):
     equal, fixed_weights
         As in `fit`.
     covariance : str or sequence of str, optional
-        Of several columns: "full" (the default), "tied", "diag", "spherical", several of them, or "all"; also "tied-diag" and
-        "tied-spherical".
+        Of several columns: "full" (the default), "tied", "diag", "spherical", "tied-diag", "tied-spherical", eight models by their
+        letters, as "VEV", several of them, or "all", as in `fit_many`.
     noise : bool or float
         Of several columns, whether there is uniform noise beside the components, or its volume, as in `fit_many`. The last column
         of probabilities is its own, and its label is -1.

@@ -201,8 +201,11 @@ def fit_many(  # noqa: PLR0913
         Constraints, as in `fit`.
     covariance : str or sequence of str, optional
         For data sets of several columns: "full" (the default), "tied", "diag" or "spherical", as scikit-learn has them (VVV, EEE,
-        VVI and VII of mclust), several of them, or "all" four. "tied-diag" and "tied-spherical" (EEI, EII) are diagonal and
-        spherical covariances that all components share. `criterion` chooses among models and numbers of components.
+        VVI and VII of mclust), several of them, or "all" fourteen models. "tied-diag" and "tied-spherical" (EEI, EII) are
+        diagonal and spherical covariances that all components share. Of "EVI", "VEI", "VEE", "EVE", "VVE", "EEV", "VEV" and
+        "EVV" components share the parts of the letter E, of volume, shape and axes (I: those of the columns, or none); they are
+        fitted to complete rows in memory, on the CPU, and where these cannot be fitted "all" is the six others. `criterion`
+        chooses among models and numbers of components.
     max_condition : float, optional
         In several dimensions, largest ratio of eigenvalues of all covariances of an admissible fit, in the metric of the pooled
         one. By default 10,000 times the square of n / (10 d) for a component of n rows in d columns: few rows are narrow by
@@ -451,7 +454,7 @@ def fit(
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
-        fits, also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
+        fits (:doc:`/families`), also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
         ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or a
         list of K of them, one for each component, as ``["normal", "uniform"]``.
     errors : {"raise", "status"}

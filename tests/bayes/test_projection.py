@@ -160,6 +160,9 @@ def test_what_is_not_projected():
     for wrong in (dict(k=0), dict(k=4), dict(draws=0), dict(validate=1.5)):
         with pytest.raises(ValueError, match=rf"{next(iter(wrong))}="):
             model.projection(X, m, **wrong)
+    ordered = ns.bayes.HorseshoeClassifier(response="ordinal", **FEW).fit(X, np.arange(30) % 3)
+    with pytest.raises(ValueError, match="one linear predictor each, not response='ordinal'"):
+        ordered.projection(X, np.arange(30) % 3)
     X[:, 2] = 2.0 * X[:, 0] - X[:, 1]  # of columns that depend on each other one is left out
     model.fit(X, m + rng.standard_normal(30))
     assert model.projection(X, m).to_frame("dict")["size"].tolist() == [0, 1, 2]

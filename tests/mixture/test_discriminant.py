@@ -35,7 +35,7 @@ def test_probabilities_are_those_of_the_mixtures():
     )
     np.testing.assert_allclose(model.predict_proba(x), joint / joint.sum(axis=1)[:, None], rtol=1e-9, atol=1e-12)
     assert (model.predict(x) == model.classes_[joint.argmax(axis=1)]).all() and model.score(x, y) > 0.85
-    same = ns.mixture.fit(x[y == "b"], (1, 2, 3), covariance="all", rng=0, dataset_index=1)
+    same = ns.mixture.fit(x[y == "b"], (1, 2, 3), covariance=model.covariance, rng=0, dataset_index=1)
     assert same.loglik == model.result_["b"].loglik and same.covariance == str(model.result_.models[1])
 
 

@@ -19,6 +19,8 @@ from numbastats.bayes.responses.probit import PROBIT
 from numbastats.bayes.responses.record import Record
 from numbastats.bayes.responses.student_t import STUDENT_T
 from numbastats.bayes.responses.weibull import WEIBULL
+from numbastats.bayes.responses.zero_truncated_negative_binomial import ZERO_TRUNCATED_NEGATIVE_BINOMIAL
+from numbastats.bayes.responses.zero_truncated_poisson import ZERO_TRUNCATED_POISSON
 
 __all__ = [
     "BETA",
@@ -38,6 +40,8 @@ __all__ = [
     "Regression",
     "STUDENT_T",
     "WEIBULL",
+    "ZERO_TRUNCATED_NEGATIVE_BINOMIAL",
+    "ZERO_TRUNCATED_POISSON",
 ]
 
 Classification = Literal["logit", "ordinal", "probit"]
@@ -53,6 +57,8 @@ Regression = Literal[
     "poisson",
     "student_t",
     "weibull",
+    "zero_truncated_negative_binomial",
+    "zero_truncated_poisson",
 ]
 RESPONSES: dict[str, Record] = dict(
     beta=BETA,
@@ -69,4 +75,6 @@ RESPONSES: dict[str, Record] = dict(
     probit=PROBIT,
     student_t=STUDENT_T,
     weibull=WEIBULL,
+    zero_truncated_negative_binomial=ZERO_TRUNCATED_NEGATIVE_BINOMIAL,
+    zero_truncated_poisson=ZERO_TRUNCATED_POISSON,
 )

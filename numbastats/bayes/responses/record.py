@@ -442,8 +442,8 @@ def facts_of_rows(weights, offsets, outcomes):
     return np.array(np.broadcast_arrays(*(found[row] for row in sorted(found))), np.float64)
 
 
-def count_quantile(family, u, mean, *others):
-    """The least counts with P(Y <= count) >= u of a family of distributions; raises for means above 1e15.
+def count_quantile(family, u, mean, *others, upper=False):
+    """The least counts with P(Y <= count) >= u, or P(Y > count) <= u, of a family of distributions; raises for means above 1e15.
 
     Floats do not tell counts above that apart.
     """
@@ -454,4 +454,5 @@ def count_quantile(family, u, mean, *others):
             "at converged_ and summary()"
         )
     # not at the top, where regressions of other responses would wait for it, and kernels depend on all distributions
-    return getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others).ppf(u)
+    found = getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others)
+    return found.isf(u) if upper else found.ppf(u)

@@ -507,6 +507,20 @@ def merged(r, again, counted=True):
     return better
 
 
+def above(p, r, K, model, options, inner):
+    """Climb from fits `inner` of a model within, where they are likelier than `r`, which is changed.
+
+    Where that climb leaves what is admissible, `r` is its end: no certified fit is less likely than one of a model within.
+    """
+    with np.errstate(invalid="ignore"):
+        below = (inner.status == Status.OK) & ~(r.loglik >= inner.loglik - 1e-9 * np.abs(inner.loglik))
+    if below.any():
+        again, status = finished(p, K, model, options, inner.points, np.where(below, 0, -1)[:, None]), r.status.copy()
+        r.status[below & (again.loglik >= inner.loglik)] = Status.INADMISSIBLE
+        left = ~merged(r, again, counted=False)
+        r.status[left] = status[left]
+
+
 def insertions(p, wanted, slots, points, model, options, turn=0):
     """Of data sets `wanted` the component in each of the slots replaced where that gains most.
 

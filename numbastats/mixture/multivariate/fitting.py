@@ -140,6 +140,8 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 r = _fitted(p, K, model, options, starts, drawn=False)
                 for name in ("n_climbed", "n_starts", "n_singular", "hits"):
                     getattr(r, name)[:] += getattr(small, name)
+            for name in model.within().intersection(tried):
+                engine.above(p, r, K, model, options, found[K, name])
             found[K, model.name] = r
             if options.weights is not None or options.means is not None or not asked.drawn:
                 continue  # what one component more would gain nobody asked

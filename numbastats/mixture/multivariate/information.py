@@ -83,7 +83,8 @@ def spread_of(p, wanted, points, model, options):
 def covariance_of(information, scale, weights, covariances, model, carry=None, spread=None):
     """Covariance of (weights, means, lower triangles of covariances) of one fit; NaN where the information is not definite.
 
-    `carry` are the derivatives of the coordinates by those of a model with parts in common. With the `spread` of the scores the sandwich, which holds whatever the rows are distributed like.
+    `carry` are the derivatives of the coordinates by those of a model with parts in common. With the `spread` of the scores the
+    sandwich, which holds whatever the rows are distributed like.
     """
     slopes = slopes_of(weights, covariances, model, scale.size if carry is None else len(carry))
     if carry is not None:

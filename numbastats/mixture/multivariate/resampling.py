@@ -212,7 +212,9 @@ def bootstrap(
         raise TypeError(f"fit is a {type(fit).__name__}; bootstrap takes the fit of rows of several columns, a MultivariateFit")
     fit._there()
     if fit._heavy:
-        raise ValueError("bootstrap is of normal components without noise: use se=True, whose errors are those of the information")
+        raise ValueError(
+            "bootstrap is of normal components without noise: use se=True, whose errors are those of the information"
+        )
     count, generator = number_of_draws(n_boot), np.random.default_rng(int(normalise_rng(rng)))
     size = draw_count(round(fit.n_obs))
     if x is None:

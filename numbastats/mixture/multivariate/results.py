@@ -576,7 +576,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     weights, means, covariances, columns
         As of `NormalMixture`. Components are in the order of their means in the first column.
     covariance : str
-        The model: "full", "tied", "diag", "spherical", "tied-diag" or "tied-spherical".
+        The model: "full", "tied", "diag", "spherical", "tied-diag", "tied-spherical", or its letters, as "VEV".
     loglik, bic, aic, icl : float
         Log-likelihood and criteria, of which less is better; icl is bic and twice the entropy of the responsibilities.
     n_free : int
@@ -600,7 +600,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         The next certified log-likelihood, NaN if none was seen.
     gap : float
         The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
-        NaN with fixed weights or means, and of fits that begin at a given start alone.
+        Of models with parts in common after a step of EM. NaN with fixed weights or means, and of fits that begin at a given start
+        alone.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
         at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations. Of more than 400
@@ -721,8 +722,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         return xarray.Dataset(variables, coordinates, {"covariance_model": self.covariance})
 
 
-_ARRAYS = "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped n_obs hits n_climbed n_starts n_singular".split()
-_ARRAYS += "runner_up gap decrement min_eig condition n_components noise_weight noise_volume".split()
+_ARRAYS = "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped hits n_climbed n_starts".split()
+_ARRAYS += "n_singular n_obs runner_up gap decrement min_eig condition n_components noise_weight noise_volume".split()
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

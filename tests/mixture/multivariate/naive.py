@@ -222,7 +222,7 @@ def observed_em_step(x, weights, means, covariances, covariance="full"):
 
 
 def built(theta, K, d, letters):
-    """Covariances from logarithms of volumes, of shapes (the last the rest), and antisymmetric matrices whose exponentials are D."""
+    """Covariances from logarithms of volumes and of shapes (the last the rest), and antisymmetric S with exp(S) = D."""
     volume, shape, axes = letters
     planes = 0 if axes == "I" else d * (d - 1) // 2
     shapes = 0 if shape == "I" else d - 1
@@ -276,7 +276,7 @@ def model_of(theta, K, d, letters):
 
 
 def errors_of_model(x, weights, means, covariances, letters, w=None, step=1e-4):
-    """Covariance of (weights, means, lower triangles) by differences of the log-likelihood in free parameters, and the sandwich."""
+    """Covariance of (weights, means, lower triangles), and the sandwich, by differences of log-densities in free parameters."""
     K, d = means.shape
     low, w = np.tril_indices(d), np.ones(len(x)) if w is None else w
     theta = parameters_of_model(weights, means, covariances, letters)

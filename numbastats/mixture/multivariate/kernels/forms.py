@@ -1,14 +1,14 @@
 """Covariances lambda D A D' of which components have some parts in common: M-steps, tangents, and steps along these.
 
-Volume lambda, shape A and axes D are common or a component's own, by the bits of `Model.form`. Two kinds differ in their local
-coordinates. In Omega (see `newton`) the models EVI, VEI, EVV and VEE are linear: equal traces, or equal parts without trace. Those with axes
-apart from shapes, EEV, VEV, EVE and VVE, move by D exp(S) diag(a exp(v)) exp(-S) D', S antisymmetric, v of a sum for the volume
-and a rest for the shape. The information of full covariances in Omega is carried over by the first derivatives of these moves, and
-their second ones come with the gradient: what is certified is the Hessian along the manifold.
+Volume lambda, shape A and axes D are common or a component's own, by the bits of `Model.form`. Of the models with axes apart from
+shapes, EEV, VEV, EVE and VVE, local coordinates move D exp(S) diag(a exp(v)) exp(-S) D', S antisymmetric, v one number for the
+volume and a rest that adds up to 0 for the shape. EVI, VEI, EVV and VEE are linear in Omega (see `newton`): traces are common,
+or all that is left without them. The information of covariances without parts in common is carried over by the first derivatives
+of these moves, and the second ones come with the gradient: what is certified is the Hessian along the manifold.
 
-M-steps: G. Celeux, G. Govaert (Pattern Recognition 28, 1995), with inner rounds that begin where the last step ended. Common axes:
-for given variances along them, plane by plane, the rotation that makes the likelihood largest, in the manner of B. Flury, W. Gautschi
-(SIAM J. Sci. Stat. Comput. 7, 1986).
+M-steps: G. Celeux, G. Govaert (Pattern Recognition 28, 1995), with inner rounds that begin where the last step ended. Common axes
+are turned plane by plane to where the likelihood is largest for given variances along them, in the manner of B. Flury and
+W. Gautschi (SIAM J. Sci. Stat. Comput. 7, 1986).
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _unit(D, d):
 
 @_function
 def axes(A, d, D):
-    """Axes D of a positive definite matrix, which becomes diagonal, the largest first; also small eigenvalues have many digits."""
+    """Axes D of a positive definite matrix, which becomes diagonal, the largest first; small eigenvalues have digits, too."""
     _unit(D, d)
     for _sweep in range(SWEEPS):
         left = False
