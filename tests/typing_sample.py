@@ -99,6 +99,10 @@ def mixtures(x: NDArray[np.float64]) -> float:
     found: mixture.MixtureFit = mixture.fit(x, 2, family="gamma")
     many = mixture.fit_many([x, x[:50]], 1, family="inverse_gaussian", workers=1)
     model = mixture.Mixture(2, family="gaussian").fit(x[:, None])
+    heavy: mixture.MultivariateFit = mixture.fit(
+        np.stack([x, x * x], axis=1), 2, covariance="diag", family=("student_t", {"df": 4.0}), noise=True
+    )
+    print(heavy.df, heavy.noise_weight, heavy.component_distributions[0].rvs(3))
     rows: mixture.MultivariateFit = mixture.fit(np.stack([x, x * x], axis=1), 2, covariance="diag", se="sandwich")
     errors: mixture.Bootstrap = mixture.bootstrap(rows, n_boot=19, rng=0)
     given: mixture.MixtureRegression = rows.regression(x[:, None], 1)

@@ -598,7 +598,7 @@ def check_spread(X, found, options):
             return
         m = _design(X, slice(None), columns, lead) @ b
         if ((lower - near <= m) & (m <= upper + near)).all():
-            of = "the logarithm of " * record.log + "the logit of " * record.logit
+            of = "the logarithm of " * record.log + "the log odds of " * record.logit
             raise ValueError(
                 f"linear predictors of X fit {of}y exactly, so that "
                 f"{record.own[0].word} of response={record.word!r} is not determined; leave out columns that y is made of, or "

@@ -1058,7 +1058,7 @@ class HorseshoeRegression(_Regression):
     slab_df : float, optional
         As for `BayesProbit`: the slab (of b_j / sigma) gets a prior, or with inf none, in the form of Piironen and Vehtari.
     fit_intercept : bool
-        Add the intercept a, which is not shrunk.
+        Add the intercept a, which is not shrunk; "cox" has none.
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; by default infinite. For "gaussian" it is
         in units of sigma, and the prior's mean is the mean of y.
@@ -1129,6 +1129,9 @@ class HorseshoeRegression(_Regression):
     horseshoe prior", Journal of Machine Learning Research 21(73) (2020), the exact algorithm, for "collapsed-gibbs".
     M. A. Juarez, M. F. J. Steel, "Model-based clustering of non-Gaussian panel data based on skew-t distributions", Journal of
     Business and Economic Statistics 28 (2010), for the prior of df.
+    D. R. Cox, "Regression models and life-tables", Journal of the Royal Statistical Society B 34 (1972).
+    B. Efron, "The efficiency of Cox's likelihood function for censored data", JASA 72 (1977), for ties.
+    S. Ferrari, F. Cribari-Neto, "Beta regression for modelling rates and proportions", Journal of Applied Statistics 31 (2004).
 
     Examples
     --------
