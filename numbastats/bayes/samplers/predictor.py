@@ -22,7 +22,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from scipy.special import ndtr
 
 from numbastats._core.parallel import in_threads
@@ -39,10 +39,12 @@ _LEAST_NOISE = 1e-2  # one over the least variance of a normal outcome, times th
 _BLOCKS = 10  # of columns, each with an acceptance of its own
 _SLICES = 3  # of tau with own parameters
 HCH=[]
+JOINT=HOLDS=(0,1,2)
 _LEAPFROGS, _TRAJECTORIES = 4, 2
 _SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the normal posterior
 _HELD = 0.03, 0.6  # columns keep their scale where tau moves and lambda is above some number between these, times p
-_WIDTH, _SHRINKS = 2.0, 20  # of the slice of a logarithm: its only interval, and how often that is cut at most
+_WIDTH, _SHRINKS = 2.5, 20  # of the slice of a logarithm: its only interval, and how often that is cut at most
+_START = 0.1  # variance of predictors by the columns: of more, chains may begin where columns fit the errors, too
 _CORRECTION = 200  # iterations of which the mean of predictors is, at the end of a long warmup
 _NEWTON, _DECREMENT = 60, 1e-8
 _TAU = -25.0, 8.0
@@ -140,7 +142,7 @@ def problem(rows, prior):
     level = offsets + rows.response.level(weights, offsets, np.atleast_2d(y)[0])
     data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level, A.T)
     numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
-    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None])
+    there = _Metric(data, numbers, _product(A, np.full(A.shape[1], _START / A.shape[1]))[None])
     data = data._replace(around=there.mode(_start(data, 1), level[None])[0])
     jitter = _JITTER * data.normal(data.around[None], _start(data, 1))[1][0]
     turned = np.ascontiguousarray((A.toarray() if isinstance(A, Sparse) else A).T)
@@ -154,7 +156,8 @@ def _start(data, chains):
 
 def init(data, prior, numbers, chains):
     """Predictors at their mode given local scales of 1, moved by noise; the coefficients given these."""
-    found = scales.start(prior, (chains, data.free.shape[1] + data.A.shape[1]), -2.0)
+    p = data.A.shape[1]
+    found = scales.start(prior, (chains, data.free.shape[1] + p), 0.5 * math.log(_START / p))
     if prior.tau is None:
         found.d[:, prior.skip :] *= np.exp(-2.0 * found.log_tau)[:, None]
     n, own = len(data.offsets), _start(data, chains)
@@ -173,11 +176,13 @@ def step(data, prior, state, numbers):
     n, p, own = len(data.offsets), state.b.shape[1], state.extras
     sliced = _SHRINKS + 2
     size = n + p + _BLOCKS + _SLICES * (sliced + 2 + len(own)) + _TRAJECTORIES * (n + 2) + len(own) * sliced + p + n
-    z = _Normals(numbers, size)
-    chance = _columns(data, prior, state, numbers, z) if _single(prior) else np.ones(len(state.b))
-    near = _Near(data, prior, state, numbers)
+    z, single = _Normals(numbers, size), _single(prior)
+    near = _Near(data, prior, state, numbers, z)
+    chance = near.columns(z) if single else np.ones(len(state.b))
     for number in range(_SLICES if own or prior.tau is None else 0):
-        near.slice(z, holds=number > 0 and _single(prior))
+        direction = z.take(1 + len(own)) * ([prior.tau is None] + [number in JOINT or prior.tau is not None] * len(own))
+        direction /= np.sqrt((direction**2).sum(axis=1, keepdims=True))
+        near.slice(z, direction, holds=number in HOLDS and single)
     HCH.append(near.hamiltonian(z).mean())
     state.e[:] = near.e
     for one in data.response.own:
@@ -215,10 +220,10 @@ class _Normals:
 def _sliced(density, t, numbers):
     """A draw of every chain from ``density(t, needed)`` by a slice sampler of one interval, which is at random around t.
 
-    What the density keeps is that of t before, and afterwards that of the draw: `needed` are the chains for which it is another.
+    What the density keeps is afterwards that of the draw: `needed` are the chains for which it is not that of the call before.
     """
     u = ndtr(numbers.take(2 + _SHRINKS))
-    level = density(t, np.zeros(len(t), bool)) + np.log(u[:, 0])
+    level = density(t, np.ones(len(t), bool)) + np.log(u[:, 0])
     lo = t - _WIDTH * u[:, 1]
     hi, new, looking = lo + _WIDTH, t.copy(), level < np.inf
     for v in u[:, 2:].T:
@@ -242,7 +247,11 @@ class _Covariance:
         self.data, self.d, self.workers = data, state.scales.d[:, prior.skip :], numbers.place.workers
         self.extra = scales.slab_precisions(prior, state.scales, numbers)[:, None]
         self.slab, self.factor = bool(np.any(self.extra)), prior.slab_df is None
-        self.last, self.rest, self.held = np.zeros((len(self.d), *data.F.shape)), 0.0, np.zeros(self.d.shape, bool)
+        self.last = np.zeros((len(self.d), *data.F.shape))
+        self.renew()
+
+    def renew(self):
+        """For other precisions."""
         self._make(self.d, np.ones(len(self.d), bool))
 
     def _make(self, d, needed):
@@ -253,11 +262,19 @@ class _Covariance:
 
         in_threads(one, [(c,) for c in np.flatnonzero(needed)], self.workers if n * n * p > _LARGE else 1)
 
-    def hold(self, held):
-        """The columns, by chain, that go on as they are."""
+    def sizes(self, c):
+        """Standard deviations of the coefficients of a chain."""
+        return np.sqrt(1.0 / (self.d[c] + self.extra[c]))
+
+    def hold(self, held, z):
+        """The columns, by chain, that go on as they are; z are draws of the coefficients in units of their standard deviations."""
         self.held, self.K, self.rest = held, self.last.copy(), np.zeros_like(self.last)
-        for c in np.flatnonzero(held.any(axis=1)) if not self.slab else ():
-            self.rest[c] = _product(_columns_of(self.data.A, held[c]), 1.0 / self.d[c, held[c]])
+        self.sums = np.zeros((2, *self.last.shape[:2]))  # of all columns and of those, times such draws
+        for c in range(0 if self.slab else len(held)):
+            self.sums[0, c] = self.data.A @ (self.sizes(c) * z[c])
+            if held[c].any():
+                some = _columns_of(self.data.A, held[c])
+                self.rest[c], self.sums[1, c] = _product(some, 1.0 / self.d[c, held[c]]), some @ (self.sizes(c) * z[c])[held[c]]
 
     def _moved(self, by):
         return self.d * np.where(self.held, 1.0, np.exp(-2.0 * by)[:, None])
@@ -270,6 +287,12 @@ class _Covariance:
             times = np.exp(2.0 * by)[:, None, None]
             self.last = times * self.K + (1.0 - times) * self.rest
         return self.last
+
+    def drawn(self, by, z):
+        """Predictors by such draws, shape (chains, n)."""
+        if self.slab:
+            return np.array([self.data.A @ v for v in z / np.sqrt(self._moved(by) + self.extra)])
+        return self.sums[1] + np.exp(by)[:, None] * (self.sums[0] - self.sums[1])
 
     def move(self, by):
         """Precisions of the columns from here on."""
@@ -381,101 +404,95 @@ class _Metric:
 # --- moves -----------------------------------------------------------------------------------------------------------------
 
 
-def _columns(data, prior, state, numbers, z):
-    """Local scales with the coefficients integrated out of the normal likelihood, and the predictors along with them."""
-    (chains, n), p, skip = state.e.shape, data.A.shape[1], prior.skip
-    outcome, S = data.normal(state.around, state.extras)
-    extra = scales.slab_precisions(prior, state.scales, numbers)
-    d = state.scales.d[:, skip:].copy()
-    v, R, s = 1.0 / (d + extra[:, None]), outcome - data.offsets, outcome - state.e
-    P, free = np.empty((chains, n, n)), z.take(n)
-    Z, S0 = np.empty((chains, p)), np.empty((chains, n))
-    E0, G = np.empty((chains, n)), np.empty((chains, n))
-    for c in range(chains):
-        C = _product(data.A, v[c]) + data.F
-        C.reshape(-1)[:: n + 1] += S[c]
-        L = np.linalg.cholesky(C)
-        inverse = lapack.dpotri(L.T, lower=0)[0]
-        P[c] = np.triu(inverse) + np.triu(inverse, 1).T
-        u = P[c] @ (R[c] - L @ free[c])
-        S0[c] = s[c] - S[c] * u
-        E0[c] = L @ free[c] - S0[c]
-        Z[c] = (state.b[c, skip:] - v[c] * (u @ data.A)) / np.sqrt(v[c])
-        G[c] = P[c] @ R[c]
-    order = np.argsort(z.take(p), axis=1)
-    base = _base(prior, state.scales) * np.ones(d.shape)
-    chance = np.log(ndtr(z.take(_BLOCKS)))
-    now = P, G, d, E0, state.e.copy()
-    before = _log_weight(data, state.e, state.extras, outcome, S)
-    total = 0.0
-    for k_, block in enumerate(np.array_split(order, _BLOCKS, axis=1)):
-        new = tuple(x.copy() for x in now)
-        given = data.turned, S, R, S0, Z, np.ascontiguousarray(block), base, extra, prior.slab_df is None
-        given += (*numbers.key, numbers.more[8], numbers.step())
-        numbers.place.run(k.COLUMNS, chains, np.int64(0), np.int64(chains), given, (*new, np.empty((chains, 2, n))), cost=p * n * n)
-        new[4][:] += data.offsets
-        after = _log_weight(data, new[4], state.extras, outcome, S)
-        total = total + np.exp(np.minimum(after - before, 0.0))
-        taken = chance[:, k_] < after - before
-        for x, y in zip(now, new):
-            x[taken] = y[taken]
-        before = np.where(taken, after, before)
-    state.scales.d[:, skip:] = d
-    state.e[:] = now[4]
-    return total / _BLOCKS
-
-
 class _Near:
     """The state with a normal likelihood near the one it has, from which the other differs by a weight.
 
-    Under it z ~ N(M^-1 L'S^-1 r, M^-1), r = outcomes - offsets, M = I + L'S^-1 L = GG', e = offsets + L z: u = G'z - G^-1 L'S^-1 r
-    is standard normal, and is kept where scales and own parameters move.
+    Under it r = outcomes - offsets ~ N(0, C), C = K + F + S. Predictors are offsets + e0 + (C - S) C^-1 (r - e0 - s0) for a draw
+    of the prior, s0 = sqrt(S) w of the errors and e0 = f + A sqrt(V) z. It is drawn given predictors and coefficients; then w, f
+    and z stay, and predictors go along with scales and own parameters.
     """
 
-    def __init__(self, data, prior, state, numbers):
-        self.data, self.prior, self.state, self.e, self.own = data, prior, state, state.e, state.extras
-        self.covariance = _Covariance(data, prior, state, numbers)
-        self.metric = _Metric(data, numbers, self.covariance.last)
-        self._normal(self.own)
-        self.metric.factor(1.0 / self.noise)
-        self.u = self.metric.inwards(self.e - data.offsets)[1] - self._centre()
-
-    def _normal(self, own):
-        self.outcome, self.noise = self.data.normal(self.state.around, own)
-
-    def _centre(self):
-        return self.metric.pull((self.outcome - self.data.offsets) / self.noise, self.metric.none)
+    def __init__(self, data, prior, state, numbers, normals):
+        self.data, self.prior, self.state, self.numbers, self.own = data, prior, state, numbers, state.extras
+        self.covariance, self.e = _Covariance(data, prior, state, numbers), state.e
+        self.outcome, self.noise = data.normal(state.around, self.own)
+        chains, n = self.e.shape
+        z, R = normals.take(n), self.outcome - data.offsets
+        self.errors, self.free, self.z = np.empty((chains, n)), np.empty((chains, n)), np.empty(self.covariance.d.shape)
+        self.out = numbers.spare("C", (chains, n, n)), np.empty((chains, n)), np.empty(chains)
+        self.factors = self.covariance.last + data.F
+        for c, C in enumerate(self.factors):
+            C.reshape(-1)[:: n + 1] += self.noise[c]
+            C[:] = np.linalg.cholesky(C)
+            L, size = C.T, self.covariance.sizes(c)
+            total = C @ z[c]
+            rest = blas.dtrsv(L, blas.dtrsv(L, R[c] - total, lower=0, trans=1), lower=0)
+            errors = self.outcome[c] - self.e[c] - self.noise[c] * rest
+            self.errors[c] = errors / np.sqrt(self.noise[c])
+            self.z[c] = state.b[c, prior.skip :] / size - size * (rest @ data.A)
+            self.free[c] = total - errors - data.A @ (size * self.z[c])
 
     def _weight(self, own):
-        """Log of the likelihood over the normal one without its factor, whose integral has the determinants of G alone, too."""
-        return _log_weight(self.data, self.e, own, self.outcome, self.noise)
+        """Log of the likelihood over the normal one."""
+        value = self.data.loglik(self.e, own) + 0.5 * ((self.outcome - self.e) ** 2 / self.noise).sum(axis=1)
+        return np.where(np.isnan(value), -np.inf, value)
 
-    def _value(self, own, K, needed):
-        """The log density of outcomes, u given; predictors go along."""
-        data, metric = self.data, self.metric
+    def _given(self, rest):
+        """Predictors, for C^-1 (r - e0 - s0)."""
+        self.e = self.outcome - np.sqrt(self.noise) * self.errors - self.noise * rest
+
+    def columns(self, normals):
+        """Move local scales one by one, given the normal likelihood; after some of them their predictors decide by the weight."""
+        data, numbers, (chains, p), n = self.data, self.numbers, self.z.shape, self.e.shape[1]
+        order, chance = np.argsort(normals.take(p), axis=1), np.log(ndtr(normals.take(_BLOCKS)))
+        base, extra = _base(self.prior, self.state.scales) * np.ones(self.z.shape), self.covariance.extra[:, 0]
+        R, d = self.outcome - self.data.offsets, self.covariance.d
+        M, H = np.empty((chains, n, n)), np.sqrt(self.noise) * self.errors + self.free
+        for c in range(chains):
+            inverse = lapack.dpotri(self.factors[c].T, lower=0)[0]
+            M[c] = np.triu(inverse) + np.triu(inverse, 1).T
+            H[c] += data.A @ (self.covariance.sizes(c) * self.z[c])
+        now = M, np.array([A @ r for A, r in zip(M, R, strict=True)]), d.copy(), H
+        before, e, total = self._weight(self.own), self.e, 0.0
+        rest, room = np.empty((2, chains, n))
+        for number, some in enumerate(np.array_split(order, _BLOCKS, axis=1)):
+            new = tuple(x.copy() for x in now)
+            given = data.turned, R, self.z, np.ascontiguousarray(some), base, extra, self.prior.slab_df is None
+            given = *given, *numbers.key, numbers.more[8], numbers.step()
+            work = 0.5 * some.shape[1] * n * n
+            numbers.place.run(k.COLUMNS, chains, np.int64(0), np.int64(chains), given, (*new, rest, room), cost=work)
+            self._given(rest)
+            gain = self._weight(self.own) - before
+            taken, total = chance[:, number] < gain, total + np.exp(np.minimum(gain, 0.0))
+            now = tuple(np.where(taken.reshape(-1, *[1] * (x.ndim - 1)), x, y) for x, y in zip(new, now, strict=True))
+            before, e = np.where(taken, before + gain, before), np.where(taken[:, None], self.e, e)
+        self.e, d[...] = e, now[2]
+        self.covariance.renew()
+        return total / _BLOCKS
+
+    def _value(self, by, own, needed):
+        """The log density of outcomes, for tau times e^by; predictors go along."""
+        data, chains = self.data, len(self.e)
         if own:
-            self._normal(own)
-        metric.factor(1.0 / self.noise, needed, K)
-        centre = self._centre()
-        self.e = data.offsets + metric.outwards(self.u + centre)[1]
-        value = 0.5 * (centre * centre).sum(axis=1) - np.log(np.diagonal(metric.G, axis1=1, axis2=2)).sum(axis=1)
-        value = value - 0.5 * ((self.outcome - data.offsets) ** 2 / self.noise).sum(axis=1) + self._weight(own)
-        return np.where(metric.failed > 0, -np.inf, value)
+            self.outcome, self.noise = data.normal(self.state.around, own)
+        K, H = self.covariance.at(by, needed), self.covariance.drawn(by, self.z) + self.free + np.sqrt(self.noise) * self.errors
+        given = K, data.F, self.noise, self.outcome - data.offsets, H, needed
+        self.numbers.place.run(k.NORMAL, chains, np.int64(0), np.int64(chains), given, self.out, cost=0.1 * H.shape[1] ** 3)
+        self._given(self.out[1])
+        return self.out[2] + self._weight(own)
 
-    def slice(self, numbers, holds):
-        """Move log tau and own parameters along a line of any direction.
+    def slice(self, numbers, direction, holds):
+        """Move log tau and own parameters along lines, shape (chains, 1 + own).
 
         Columns whose lambda is above a number keep their scale where this `holds`, so that tau and the other columns may move.
         """
         scales, records, prior, chains = self.state.scales, self.data.response.own, self.prior, len(self.e)
         first = np.array(scales.log_tau), {one.name: np.array(self.own[one.name]) for one in records}
-        direction = numbers.take(1 + len(records)) * ([prior.tau is None] + [True] * len(records))
-        direction /= np.sqrt((direction**2).sum(axis=1, keepdims=True))
         least, most = np.log(_HELD)
-        bound = np.log(self.covariance.d.shape[1]) + least + (most - least) * ndtr(numbers.take(1))
+        bound = np.log(self.z.shape[1]) + least + (most - least) * ndtr(numbers.take(1))
         log_lambda = -0.5 * np.log(self.covariance.d) - _base(prior, scales)
         held = (log_lambda > bound) & holds
-        self.covariance.hold(held)
+        self.covariance.hold(held, self.z)
         room = np.where(held, log_lambda - bound, np.inf).min(axis=1)
 
         def moved(s):
@@ -485,8 +502,7 @@ class _Near:
         def density(s, needed):
             by, own = moved(s)
             t = first[0] + by
-            value = self._value(own, self.covariance.at(by, needed) if prior.tau is None else None, needed)
-            value += sum(one.log_prior(own[one.name]) for one in records)
+            value = self._value(by, own, needed) + sum(one.log_prior(own[one.name]) for one in records)
             if prior.tau is not None:
                 return value
             value += self.covariance.of_slab(by) + np.array([log_prior_tau(v, 0.0, prior.tau_scale) for v in t])
@@ -503,7 +519,9 @@ class _Near:
 
     def hamiltonian(self, numbers):
         """Move the predictors by trajectories in G'z, where the normal posterior has a covariance of I."""
-        (chains, n), data, metric, own = self.e.shape, self.data, self.metric, self.own
+        (chains, n), data, own = self.e.shape, self.data, self.own
+        self.metric = metric = _Metric(data, self.numbers, self.covariance.last)
+        metric.factor(1.0 / self.noise)
         e, (z, u), chances = self.e, metric.inwards(self.e - data.offsets), 0.0
 
         def energy(z, e, v):
@@ -533,11 +551,6 @@ def _base(prior, scales):
     """Log of the scale of a coefficient for a local scale of 1, shape (chains, 1) or (chains, p)."""
     second = 1.0 if scales.second is None else scales.second[:, prior.skip :]
     return scales.log_tau[:, None] - 0.5 * np.log(second)
-
-
-def _log_weight(data, e, own, outcome, noise):
-    value = data.loglik(e, own) + 0.5 * ((outcome - e) ** 2 / noise).sum(axis=1)
-    return np.where(np.isnan(value), -np.inf, value)
 
 
 def _coefficients(data, state, metric, v, numbers):
