@@ -147,7 +147,9 @@ def column_draw(d, base, extra, factor, a, c, k0, k1, item, stream):
     lo = t - _WIDTH * uniform52(w2, w3)
     hi = lo + _WIDTH
     for count in range(1, _MOST):
-        w0, w1, w2, w3 = philox4x32(np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32)), np.uint32(count), stream, k0, k1)
+        w0, w1, w2, w3 = philox4x32(
+            np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32)), np.uint32(count), stream, k0, k1
+        )
         at = lo + (hi - lo) * uniform52(w0, w1)
         if column_density(at, base, extra, factor, a, c) > level:
             return bounded(exp(-2.0 * (at + base)))

@@ -1,14 +1,18 @@
 """More columns than rows, any response: the linear predictors first, then the coefficients given them.
 
-Given the scales, the n predictors e = offset + X b + jitter have the prior N(offset, K), K = X V X' + jitter, and the likelihood
-enters through them alone, which is log-concave in e for the responses that take this sampler, or nearly. A step draws
+Given the scales, the n predictors e = offset + X b + jitter have the prior N(offset, K + F), K = X V X' of the columns that are
+shrunk, F of the others and the jitter, and the likelihood enters through them alone, which is log-concave in e for the responses
+that take this sampler, or nearly. A normal likelihood near it, N(outcome; e, S), of slopes and curvatures at the mean of e in the
+warmup, has integrals in closed form, so that coefficients and predictors are integrated out; the exact one differs by a weight of
+e, which follows scales while standard normals stay (I. Murray, R. Adams, NIPS 23, 2010). A step draws
 
 1. local scales and log tau given the coefficients, as all samplers do;
-2. log tau and e together, by a slice: with a noisy copy g = e + N(0, S) of e held fixed, S near 1/information, the density of
-   log tau has e integrated out but for n numbers, by which e lies within its distribution given g (I. Murray, R. Adams,
-   NIPS 23, 2010);
-3. own parameters of the response and e together, in the same way, as S depends on them, too;
-4. e, by Hamiltonian steps in the metric of the posterior's curvature at its mode, which depends on the scales alone;
+2. local scales one after the other in random order given the normal outcomes, each by a slice that reaches both of its modes, a
+   column in or out of the model; after each tenth of the columns the weight decides. The inverse of C = K + F + S follows by
+   updates of rank one, in O(n^2) a column;
+3. log tau and own parameters of the response along lines, by slices; columns of large lambda keep their variance meanwhile, as
+   otherwise tau could move only as far as each of them lets it;
+4. e, by Hamiltonian steps in the metric of the normal posterior;
 5. own parameters given e, by slices;
 6. the coefficients given e exactly, in O(n p) (A. Bhattacharya, A. Chakraborty, B. Mallick, Biometrika 103, 2016).
 
@@ -36,14 +40,14 @@ from numbastats.scalar.shrinkage import log_prior_tau
 
 _JITTER = 1e-8  # variance of the predictors beside that by their columns, in units of the noise at the start; part of the model
 _LEAST_NOISE = 1e-2  # one over the least variance of a normal outcome, times the jitter
+_LEAST_INFORMATION = 1e-3  # of a normal outcome: far from a heavy tail all curvatures are negative
+_FARTHEST = 10.0  # of a normal outcome from where it is made: rounding would leave nothing of predictors near it
 _BLOCKS = 10  # of columns, each with an acceptance of its own
-_SLICES = 3  # of tau with own parameters
-HCH=[]
-JOINT=HOLDS=(0,1,2)
+_SLICES = 3  # of tau, all but the last one with own parameters
 _LEAPFROGS, _TRAJECTORIES = 4, 2
 _SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the normal posterior
 _HELD = 0.03, 0.6  # columns keep their scale where tau moves and lambda is above some number between these, times p
-_WIDTH, _SHRINKS = 2.5, 20  # of the slice of a logarithm: its only interval, and how often that is cut at most
+_WIDTH, _WIDE, _SHRINKS = 2.5, 8.0, 20  # of slices: their only interval, also where it costs little, and how often it is cut
 _START = 0.1  # variance of predictors by the columns: of more, chains may begin where columns fit the errors, too
 _CORRECTION = 200  # iterations of which the mean of predictors is, at the end of a long warmup
 _NEWTON, _DECREMENT = 60, 1e-8
@@ -114,13 +118,13 @@ class Problem(NamedTuple):
         """The normal likelihood of predictors e near `around`, N(outcome; e, S): outcome and S, shape (chains, n)."""
         slope, curvature = self.slopes(around, own)
         curvature = np.minimum(curvature, _LEAST_NOISE / self.jitter)
-        most = curvature.max(axis=1, keepdims=True, initial=1e-300)
-        noise = 1.0 / np.clip(curvature, 1e-4 * most, None)
-        return around + noise * slope, noise
+        most = curvature.max(axis=1, keepdims=True)
+        noise = 1.0 / np.maximum(curvature, np.maximum(1e-4 * most, _LEAST_INFORMATION))
+        return around + np.clip(noise * slope, -_FARTHEST, _FARTHEST), noise
 
 
 class State(NamedTuple):
-    """Coefficients, scales and predictors, predictors around which the likelihood is nearly normal, log-likelihood, own parameters."""
+    """Coefficients, scales, predictors and those around which the likelihood is normal, log-likelihood, own parameters."""
 
     b: np.ndarray
     scales: scales.Scales
@@ -140,13 +144,14 @@ def problem(rows, prior):
     variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
     F, size = (free * variances) @ free.T, np.ones(len(offsets))
     level = offsets + rows.response.level(weights, offsets, np.atleast_2d(y)[0])
-    data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level, A.T)
+    turned = np.ascontiguousarray((A.toarray() if isinstance(A, Sparse) else A).T)
+    known = y, weights, offsets, variances, 1e-300 * size
+    data = Problem(rows.response, free, A, *known, F + np.diag(_JITTER * size), level, turned)
     numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
     there = _Metric(data, numbers, _product(A, np.full(A.shape[1], _START / A.shape[1]))[None])
     data = data._replace(around=there.mode(_start(data, 1), level[None])[0])
     jitter = _JITTER * data.normal(data.around[None], _start(data, 1))[1][0]
-    turned = np.ascontiguousarray((A.toarray() if isinstance(A, Sparse) else A).T)
-    return data._replace(jitter=jitter, F=F + np.diag(jitter), turned=turned)
+    return data._replace(jitter=jitter, F=F + np.diag(jitter))
 
 
 def _start(data, chains):
@@ -171,7 +176,7 @@ def init(data, prior, numbers, chains):
 
 
 def step(data, prior, state, numbers):
-    """Scales given the coefficients, the predictors with tau and own parameters, the predictors, then what is given them."""
+    """The draws that the head of the file lists."""
     scales.draw(prior, state.scales, state.b, numbers)
     n, p, own = len(data.offsets), state.b.shape[1], state.extras
     sliced = _SHRINKS + 2
@@ -180,17 +185,17 @@ def step(data, prior, state, numbers):
     near = _Near(data, prior, state, numbers, z)
     chance = near.columns(z) if single else np.ones(len(state.b))
     for number in range(_SLICES if own or prior.tau is None else 0):
-        direction = z.take(1 + len(own)) * ([prior.tau is None] + [number in JOINT or prior.tau is not None] * len(own))
+        direction = z.take(1 + len(own)) * ([prior.tau is None] + [number < _SLICES - 1 or prior.tau is not None] * len(own))
         direction /= np.sqrt((direction**2).sum(axis=1, keepdims=True))
-        near.slice(z, direction, holds=number in HOLDS and single)
-    HCH.append(near.hamiltonian(z).mean())
+        near.slice(z, direction, holds=single)
+    near.hamiltonian(z)
     state.e[:] = near.e
     for one in data.response.own:
 
         def density(t, needed, one=one):
             return data.loglik(state.e, own | {one.name: t}) + one.log_prior(t)
 
-        own[one.name][:] = _sliced(density, own[one.name], z)
+        own[one.name][:] = _sliced(density, own[one.name], z, _WIDE)
     _coefficients(data, state, near.metric, 1.0 / scales.precisions(prior, state.scales, numbers), z)
     return state, scales.Info(chance)
 
@@ -217,15 +222,15 @@ class _Normals:
         return np.ascontiguousarray(found)
 
 
-def _sliced(density, t, numbers):
+def _sliced(density, t, numbers, width=_WIDTH):
     """A draw of every chain from ``density(t, needed)`` by a slice sampler of one interval, which is at random around t.
 
     What the density keeps is afterwards that of the draw: `needed` are the chains for which it is not that of the call before.
     """
     u = ndtr(numbers.take(2 + _SHRINKS))
     level = density(t, np.ones(len(t), bool)) + np.log(u[:, 0])
-    lo = t - _WIDTH * u[:, 1]
-    hi, new, looking = lo + _WIDTH, t.copy(), level < np.inf
+    lo = t - width * u[:, 1]
+    hi, new, looking = lo + width, t.copy(), level < np.inf
     for v in u[:, 2:].T:
         if not looking.any():
             return new
@@ -267,7 +272,7 @@ class _Covariance:
         return np.sqrt(1.0 / (self.d[c] + self.extra[c]))
 
     def hold(self, held, z):
-        """The columns, by chain, that go on as they are; z are draws of the coefficients in units of their standard deviations."""
+        """The columns, by chain, that go on as they are; z are draws of coefficients in units of their standard deviations."""
         self.held, self.K, self.rest = held, self.last.copy(), np.zeros_like(self.last)
         self.sums = np.zeros((2, *self.last.shape[:2]))  # of all columns and of those, times such draws
         for c in range(0 if self.slab else len(held)):
@@ -434,7 +439,7 @@ class _Near:
 
     def _weight(self, own):
         """Log of the likelihood over the normal one."""
-        value = self.data.loglik(self.e, own) + 0.5 * ((self.outcome - self.e) ** 2 / self.noise).sum(axis=1)
+        value = self.data.loglik(self.e, own) + 0.5 * ((self.outcome - self.e) ** 2 / self.noise + np.log(self.noise)).sum(axis=1)
         return np.where(np.isnan(value), -np.inf, value)
 
     def _given(self, rest):
@@ -518,11 +523,11 @@ class _Near:
             self.covariance.move(by)
 
     def hamiltonian(self, numbers):
-        """Move the predictors by trajectories in G'z, where the normal posterior has a covariance of I."""
-        (chains, n), data, own = self.e.shape, self.data, self.own
+        """Move the predictors by trajectories in u = G'z, e = offsets + L z, where the normal posterior has a covariance of I."""
+        n, data, own, e = self.e.shape[1], self.data, self.own, self.e
         self.metric = metric = _Metric(data, self.numbers, self.covariance.last)
         metric.factor(1.0 / self.noise)
-        e, (z, u), chances = self.e, metric.inwards(self.e - data.offsets), 0.0
+        z, u = metric.inwards(e - data.offsets)
 
         def energy(z, e, v):
             return 0.5 * (z * z).sum(axis=1) + 0.5 * (v * v).sum(axis=1) - data.loglik(e, own)
@@ -539,12 +544,9 @@ class _Near:
                 new = step_z, there, data.offsets + step_e
                 pull = metric.pull(data.slopes(new[2], own)[0], new[0])
                 v = v + 0.5 * size * pull
-            gain = before - energy(new[0], new[2], v)
-            taken = (np.log(chance[:, 1]) < gain)[:, None]
+            taken = (np.log(chance[:, 1]) < before - energy(new[0], new[2], v))[:, None]
             z, u, e = (np.where(taken, x, y) for x, y in zip(new, (z, u, e), strict=True))
-            chances = chances + np.exp(np.minimum(np.where(np.isnan(gain), -np.inf, gain), 0.0))
         self.e = e
-        return chances / _TRAJECTORIES
 
 
 def _base(prior, scales):
@@ -572,10 +574,6 @@ def _predictors(data, b):
     return data.offsets + data.free @ b[:free] + data.A @ b[free:]
 
 
-def learn(data, state, seen):
-    """Iteration `seen` of the warmup: the mean of predictors goes on."""
-    share = 1.0 / min(0.5 * seen + 1.0, 200.0)
-    state.around[:] += share * (state.e - state.around)
-
-
-PREDICTOR = Sampler("predictor", "predictor", init, step, problem, by_rows=lambda n, p: True, products=True, passes=False, learn=learn)
+PREDICTOR = Sampler(
+    "predictor", "predictor", init, step, problem, by_rows=lambda n, p: True, products=True, passes=False, learn=learn
+)
