@@ -52,7 +52,7 @@ FIELD_WORDS = {  # host mathematics, each by a word of the field that no other r
     "quantile": "archive construction panels quantile_table zones",
     "distributions": "by_density catalogue censoring composition contains counts defining extremes functions integrals intervals "
     "limits lmoments names nonparametric protocol resampling standardise tables",
-    "bayes": "categories chains checks design diagnostics predictions projection survival",
+    "bayes": "categories chains checks design diagnostics formulas predictions projection survival",
 }
 FIELD_WORDS = {room: {f"{word}.py" for word in words.split()} for room, words in FIELD_WORDS.items()}
 FURNISHED = tuple(FIELD_WORDS)

@@ -31,6 +31,7 @@ from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
 from numbastats.bayes.checks import Checks
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
+from numbastats.bayes.kernels.classes import MOST
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.projection import Projects
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
@@ -203,6 +204,7 @@ class _Regression(Checks, Projects, Estimator, Options):
         again |= reader.sparse and not sampler.passes  # sums over sparse rows are made as they are
         again &= storage in ("float64", "float32")
         X = source if again else source.load()
+        joint |= record.width > MOST
         if is_executor(self.workers) or not sampler.passes or joint:  # executors and functions of arrays take host arrays
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass

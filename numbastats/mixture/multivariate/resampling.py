@@ -93,6 +93,11 @@ class Bootstrap(Intervals):
         return self.fit.columns
 
     @property
+    def family(self) -> str:
+        """The family of the components."""
+        return self.fit.family
+
+    @property
     def counts(self) -> NDArray[np.bool_]:
         """Which fits count."""
         return np.isin(self.status, USABLE)
