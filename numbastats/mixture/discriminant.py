@@ -130,8 +130,8 @@ class MixtureDiscriminantAnalysis(Estimator):
             Of doubtful choices, as `fit_many`.
         """
         rows_alike(X, y, ("X", "y"))
-        if np.shape(X)[1:] == (0,):
-            raise ValueError(f"X has 0 feature(s) (shape={np.shape(X)}) while a minimum of 1 is required.")
+        if (shape := tuple(getattr(X, "shape", ())))[1:] == (0,):
+            raise ValueError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
         rows = one_table(X, sample_weight, "raise", "X")
         if rows.w.size and not rows.w.any():
             raise ValueError("sample_weight is zero for all rows: none is left")
