@@ -129,7 +129,7 @@ BITS = Joint(  # classes 0 and 1 by their log odds, as arrays
     tail=lambda y, m, own: np.where(y < 1.0, scipy.special.expit(m), 0.0),
     quantile=lambda u, m, own: (u < scipy.special.expit(m)).astype(float),
 )
-TAKEN = [record for record in RESPONSES.values() if "predictor" in record.samplers and not record.classes]
+TAKEN = [one for one in RESPONSES.values() if "predictor" in one.samplers and not (one.signed or isinstance(one, Joint))]
 
 
 def _largest(found):

@@ -64,7 +64,7 @@ class Problem(NamedTuple):
     response : Response, or Joint of one predictor
     free, A : numpy.ndarray or Sparse, shapes (n, k) and (n, p)
         The columns that are not shrunk, an intercept's among them, and the others.
-    y : numpy.ndarray, shape (n,), or (2, n) of outcomes between two ends
+    y : numpy.ndarray, shape (n,), or (2, n) of outcomes between two ends; of a `Joint` response what it has made of them
     weights, offsets : numpy.ndarray, shape (n,)
     variances : numpy.ndarray, shape (k,)
         Of the prior of the coefficients that are not shrunk.
@@ -81,7 +81,7 @@ class Problem(NamedTuple):
     response: Any
     free: np.ndarray
     A: Any
-    y: np.ndarray
+    y: Any
     weights: np.ndarray
     offsets: np.ndarray
     variances: np.ndarray
@@ -139,11 +139,13 @@ def problem(rows, prior):
     free, A = parted(rows.columns(), prior.skip)
     known = rows.facts[[k.WEIGHT, k.OFFSET]] if rows.response.weighted else np.array([[1.0], [0.0]])
     weights, offsets = np.broadcast_to(known, (2, len(free)))
-    y = np.broadcast_to(rows.outcomes, (*rows.outcomes.shape[:-1], len(free)))
+    first, y = np.broadcast_to(rows.facts[k.OUTCOME], len(free)), rows.outcomes
+    if not isinstance(rows.response, Joint):
+        y = np.broadcast_to(y, (*y.shape[:-1], len(free)))
     d = np.clip(prior.free, 1e-12, 1e300)
     variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
     F, size = (free * variances) @ free.T, np.ones(len(offsets))
-    level = offsets + rows.response.level(weights, offsets, np.atleast_2d(y)[0])
+    level = offsets + rows.response.level(weights, offsets, first)
     turned = np.ascontiguousarray((A.toarray() if isinstance(A, Sparse) else A).T)
     known = y, weights, offsets, variances, 1e-300 * size
     data = Problem(rows.response, free, A, *known, F + np.diag(_JITTER * size), level, turned)
