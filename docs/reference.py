@@ -24,7 +24,7 @@ GROUPS = {
     ),
     "Find clusters: mixtures": (
         "How many groups there are, and who belongs to which: :doc:`/clusters`, :doc:`/subpackages/mixture`.",
-        "mixture.fit mixture.Mixture mixture.likelihood_ratio mixture.*",
+        "mixture.fit mixture.Mixture mixture.bootstrap mixture.likelihood_ratio mixture.MixtureDiscriminantAnalysis mixture.*",
     ),
     "Estimate densities": (
         "Kernel densities of points, of groups, and of one variable given another: :doc:`/groups`, :doc:`/subpackages/kde`.",
@@ -52,7 +52,7 @@ GROUPS = {
     "Make distributions of others": (
         "A density of your own, truncated ones, sums with zeros, functions of a variable: :doc:`/your_own_distribution`.",
         "distributions.define distributions.truncate distributions.with_zeros distributions.Mixture distributions.exp "
-        "distributions.log distributions.abs distributions.order_statistic mixture.NormalMixture",
+        "distributions.log distributions.abs distributions.order_statistic mixture.NormalMixture mixture.StudentMixture",
     ),
     "Distributions as functions": (
         "Of data and parameters, which broadcast: :doc:`/subpackages/stable`.",

@@ -701,7 +701,8 @@ def mixture(
     fit : MixtureFit, ComponentsFit, MultivariateFit or Mixture
         Of more than six columns pass ``fit.marginal(columns)``.
     data : array_like of shape (n,) or (n, d), optional
-        NaN are left out, and rows with one. Of several columns the points have the colour of their most probable component.
+        NaN are left out, and rows with one. Of several columns the points have the colour of their most probable component; noise
+        is grey.
     masses : sequence of float
         Of several columns: the probability, under its component, that each ellipse holds in the plane of its two columns.
     points : int
@@ -805,13 +806,18 @@ def _ellipses(ax, fit, x, labels, pair, masses):
     """The components in the plane of two columns."""
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     circle = np.stack([np.cos(turn), np.sin(turn)])
+    if x is not None and fit._noisy:
+        ax.plot(*x[labels == -1][:, pair].T, ".", ms=3, color="0.5", alpha=0.5, zorder=0, label="noise")
     for k in range(fit.n_components):
         colour = f"C{k}"
         if x is not None:
             ax.plot(*x[labels == k][:, pair].T, ".", ms=3, color=colour, alpha=0.5, zorder=0)
         root = np.linalg.cholesky(fit.covariances[k][np.ix_(pair, pair)])
         for mass in masses:
-            radius = np.sqrt(-2.0 * np.log1p(-mass))  # chi-squared of two degrees of freedom
+            df, rest = fit._tails[k], -np.log1p(-mass)
+            radius = np.sqrt(
+                2.0 * rest if np.isinf(df) else df * np.expm1(2.0 * rest / df)
+            )  # of a normal, or a t, in two columns
             label = f"component {k + 1}" if mass == masses[-1] else "_"
             ax.plot(*(fit.means[k, list(pair)][:, None] + radius * (root @ circle)), "-", lw=1.2, color=colour, label=label)
         ax.plot(*fit.means[k, list(pair)], "+", ms=6, color=_ink(ax))

@@ -821,3 +821,18 @@ def test_threshold_stability_has_the_fit_of_each_threshold():
     with pytest.raises(ValueError, match="data has 20 values, too few"):
         ns.plot.threshold_stability(x[:20])
     pyplot.close("all")
+
+
+def test_ellipses_of_t_components_hold_their_masses_and_noise_is_grey(ax):
+    _, x = clusters()
+    odd = np.concatenate([x, [[90.0, -80.0], [-70.0, 85.0], [60.0, 95.0]]])
+    fit = ns.mixture.fit(odd, 2, family=("student_t", {"df": [3.0, 8.0]}), noise=True, rng=0)
+    ns.plot.mixture(fit, odd, masses=[0.5, 0.8], ax=ax)
+    rings = [one.get_xydata() for one in ax.lines if len(one.get_xdata()) == 181]
+    for k, part in enumerate(fit.component_distributions):
+        draws = part.rvs(20_000, rng=1)
+        for ring, mass in zip(rings[2 * k : 2 * k + 2], (0.5, 0.8), strict=True):
+            edge = part.logpdf(ring)
+            np.testing.assert_allclose(edge, edge[0], rtol=1e-10)
+            assert np.mean(part.logpdf(draws) > edge[0]) == pytest.approx(mass, abs=0.012)
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["noise", "component 1", "component 2"]

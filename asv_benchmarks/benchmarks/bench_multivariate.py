@@ -70,6 +70,24 @@ class Missing:
         ns.mixture.fit_many(self.batch, 2, nan_policy="marginal", rng=0, workers=1)
 
 
+class Tails:
+    """Fits of t components, and of normal ones beside noise."""
+
+    params = ["student_t", "noise"]
+    param_names = ["what"]
+    timeout = 300
+
+    def setup(self, what):
+        rng = np.random.default_rng(2)
+        self.batch = np.stack([blobs(i, 500, 4, 2, 1.2) for i in range(20)])
+        self.batch[:, :25] = 6.0 * rng.normal(size=(20, 25, 4))
+        self.options = {"family": "student_t"} if what == "student_t" else {"noise": True}
+        self.time_20_data_sets(what)
+
+    def time_20_data_sets(self, what):
+        ns.mixture.fit_many(self.batch, 2, rng=0, workers=1, **self.options)
+
+
 class Errors:
     """Standard errors of a batch, and what is drawn again and fitted again, on one thread."""
 
@@ -242,6 +260,7 @@ GPU_BOUNDS = {
     "mixture.multivariate.partitions": dict(_SUMS, flips=(0.0, 0.0, *_WORK)),
     "mixture.multivariate.begin": dict(_SUMS, flips=(0.0,) * 5 + _WORK),
     "mixture.multivariate.insertion": dict(_SUMS, flips=(1e-2,) * 6 + _WORK),
+    "mixture.multivariate.spread": dict(_SUMS, flips=(0.0, *_WORK)),
     "mixture.multivariate.information": dict(_SUMS, flips=(0.0, 0.0, *_WORK)),
     "mixture.multivariate.entropy": dict(_SUMS, flips=(0.0, *_WORK)),
     "mixture.multivariate.scores": dict(_SUMS, flips=(0.0, 0.0, 0.0, *_WORK)),

@@ -20,6 +20,7 @@ from numbastats._core.kinds import to_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import AUTO, samplers_of
+from numbastats.bayes.kernels.classes import MOST
 from numbastats.bayes.responses import PROBIT, RESPONSES
 from numbastats.bayes.responses.record import record_of, word_of
 from numbastats.bayes.samplers import HAMILTONIAN
@@ -365,7 +366,9 @@ def check_free(free, facts, n, p, options):
 
 
 def check_shape(n, p, record, options):
-    """Raise where no sampler of several predictors is advised: for more columns than rows, unless one is asked for."""
+    """Raise for several predictors with more columns than rows, unless a sampler is named, and for more than a GPU takes."""
+    if record.width > MOST and options.device == "cuda":
+        raise ValueError(f"{record.width + 1} classes are too many for a GPU, which takes {MOST + 1}; leave device= out")
     if record.width > 1 and p > n and options.sampler == AUTO:
         raise ValueError(
             f"{record.width + 1} classes with more columns ({p}) than rows ({n}) have no fast sampler. Fit each class against "
@@ -595,7 +598,7 @@ def check_spread(X, found, options):
             return
         m = _design(X, slice(None), columns, lead) @ b
         if ((lower - near <= m) & (m <= upper + near)).all():
-            of = "the logarithm of " * record.log + "the logit of " * record.logit
+            of = "the logarithm of " * record.log + "the log odds of " * record.logit
             raise ValueError(
                 f"linear predictors of X fit {of}y exactly, so that "
                 f"{record.own[0].word} of response={record.word!r} is not determined; leave out columns that y is made of, or "

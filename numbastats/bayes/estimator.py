@@ -31,6 +31,7 @@ from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
 from numbastats.bayes.checks import Checks, loo_by_mixture
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
+from numbastats.bayes.kernels.classes import MOST
 from numbastats.bayes.likelihood import Rows, work_of
 from numbastats.bayes.projection import Projects
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
@@ -204,6 +205,7 @@ class _Regression(Checks, Projects, Estimator, Options):
         again |= reader.sparse and not sampler.passes  # sums over sparse rows are made as they are
         again &= storage in ("float64", "float32")
         X = source if again else source.load()
+        joint |= record.width > MOST
         if is_executor(self.workers) or not sampler.passes or joint:  # executors and functions of arrays take host arrays
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass
@@ -1077,7 +1079,7 @@ class HorseshoeRegression(_Regression):
     slab_df : float, optional
         As for `BayesProbit`: the slab (of b_j / sigma) gets a prior, or with inf none, in the form of Piironen and Vehtari.
     fit_intercept : bool
-        Add the intercept a, which is not shrunk.
+        Add the intercept a, which is not shrunk; "cox" has none.
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; by default infinite. For "gaussian" it is
         in units of sigma, and the prior's mean is the mean of y.
@@ -1148,6 +1150,9 @@ class HorseshoeRegression(_Regression):
     horseshoe prior", Journal of Machine Learning Research 21(73) (2020), the exact algorithm, for "collapsed-gibbs".
     M. A. Juarez, M. F. J. Steel, "Model-based clustering of non-Gaussian panel data based on skew-t distributions", Journal of
     Business and Economic Statistics 28 (2010), for the prior of df.
+    D. R. Cox, "Regression models and life-tables", Journal of the Royal Statistical Society B 34 (1972).
+    B. Efron, "The efficiency of Cox's likelihood function for censored data", JASA 72 (1977), for ties.
+    S. Ferrari, F. Cribari-Neto, "Beta regression for modelling rates and proportions", Journal of Applied Statistics 31 (2004).
 
     Examples
     --------

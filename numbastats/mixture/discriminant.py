@@ -130,8 +130,8 @@ class MixtureDiscriminantAnalysis(Estimator):
             Of doubtful choices, as `fit_many`.
         """
         rows_alike(X, y, ("X", "y"))
-        if np.shape(X)[1:] == (0,):
-            raise ValueError(f"X has 0 feature(s) (shape={np.shape(X)}) while a minimum of 1 is required.")
+        if (shape := tuple(getattr(X, "shape", ())))[1:] == (0,):
+            raise ValueError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
         rows = one_table(X, sample_weight, "raise", "X")
         if rows.w.size and not rows.w.any():
             raise ValueError("sample_weight is zero for all rows: none is left")
@@ -144,7 +144,7 @@ class MixtureDiscriminantAnalysis(Estimator):
             raise ValueError(f"y has shape {labels.shape}, inconsistent with the {len(x)} samples of X")
         self.classes_, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         order = np.argsort(codes, kind="stable")
-        keys, w = Keys.of(self.classes_.tolist()), rows.w[order] if rows.w.size else rows.w
+        keys, w = Keys.of(self.classes_.tolist(), ["class"]), rows.w[order] if rows.w.size else rows.w
         sets = Rows(np.ascontiguousarray(x[order]), w, np.concatenate([[0], np.cumsum(counts)]), rows.columns, keys)
         options = {name: value for name, value in self.get_params().items() if name not in ("n_components", "priors")}
         found = fit_rows(sets, self.n_components, **options)

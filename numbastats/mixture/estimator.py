@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,8 +39,8 @@ class Mixture(MixtureDistribution, Estimator):
     equal, fixed_weights
         As in `fit`.
     covariance : str or sequence of str, optional
-        Of several columns: "full" (the default), "tied", "diag", "spherical", "tied-diag", "tied-spherical", eight models by their
-        letters, as "VEV", several of them, or "all", as in `fit_many`.
+        Of several columns: "full" (the default), "tied", "diag", "spherical", "tied-diag", "tied-spherical", eight models by
+        their letters, as "VEV", several of them, or "all", as in `fit_many`.
     noise : bool or float
         Of several columns, whether there is uniform noise beside the components, or its volume, as in `fit_many`. The last column
         of probabilities is its own, and its label is -1.
@@ -129,7 +129,7 @@ class Mixture(MixtureDistribution, Estimator):
         x = X if several else column(X)
         options = self.get_params()
         lazy = sample_weight is None or is_lazy(sample_weight)
-        w = sample_weight if lazy else weights_of(sample_weight, "sample_weight")
+        w: Any = sample_weight if lazy else weights_of(sample_weight, "sample_weight")
         r = fit(x, options.pop("n_components"), weights=w, **options)
         candidates = len(r.selection["status"]) if isinstance(r, MultivariateFit) else np.size(self.n_components)
         if r.status != 0 and candidates == 1:  # of several `fit` has warned
@@ -148,7 +148,7 @@ class Mixture(MixtureDistribution, Estimator):
         if isinstance(r, MultivariateFit):
             total = r.n_obs
         else:
-            total = r.n_used if w is None else float(np.sum(np.asarray(w)[~np.isnan(x)]))
+            total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
         self.lower_bound_ = r.loglik / total
         return self
 

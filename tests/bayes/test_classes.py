@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import itertools
 import math
 import pickle
@@ -18,6 +19,7 @@ from numbastats.bayes.chains import Chains
 from numbastats.bayes.diagnostics import ess_bulk
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import RESPONSES
+from numbastats.bayes.responses.classes import Classes
 from numbastats.bayes.responses.record import facts_of_rows
 from numbastats.bayes.samplers.scales import Prior
 
@@ -194,17 +196,20 @@ def _seen(b, log_tau):
     return np.concatenate([np.tanh(b), np.tanh(b) ** 2, np.tanh(log_tau)[..., None]], axis=-1)
 
 
-@pytest.mark.parametrize(("word", "shared"), [("ordinal", False), ("softmax", False), ("softmax", True)])
-def test_joint_distribution(word, shared):
-    """Parameters keep their prior in Hamiltonian steps before each of which outcomes are drawn anew (Geweke 2004)."""
-    record, n, p, runs, sweeps = RECORDS[word], 12, 2, 60, 40
+def joint_distribution(word, shared=False, n=20, runs=80, sweeps=75):
+    """How far parameters are from their prior, in errors, in Hamiltonian steps before each of which outcomes are drawn anew.
+
+    It is the test of J. Geweke, JASA 99, 2004. After a step the outcomes before it have their distribution given the parameters,
+    too, so that their probabilities are on average the sums of squared ones.
+    """
+    record, p = RECORDS[word], 2
     rng, count, skip = np.random.default_rng(7), len(record.own), record.width if record.intercept else 0
     X = rng.standard_normal((n, p))
     X = np.column_stack([np.ones(n), X]) if skip else X
     slab = {} if shared else {"slab": 0.8, "slab_df": math.inf}
     groups = np.repeat(np.arange(p), record.width) if shared else None
     prior = Prior("horseshoe", skip, (1.0,) * skip, 0.5, None, groups=groups, **slab)
-    found = np.zeros((runs, 2 * (count + X.shape[1] * record.width) + 1))
+    found = np.zeros((runs, 2 * (count + X.shape[1] * record.width) + 2))
     (B, T, D), accepted = _prior(record, p, runs, shared, rng), 0.0
     for number, (b, t, d) in enumerate(zip(B, T, D, strict=True)):
         y = _drawn(word, X, b, count, rng)
@@ -213,14 +218,39 @@ def test_joint_distribution(word, shared):
         run = Chains(rows, prior=prior, kind="split-hmc", chains=1, warmup=0, key=key_words(number))
         run.state.b[0], run.state.scales.log_tau[0], run.state.scales.d[0, count + skip :] = b, t, d
         for _ in range(sweeps):
-            rows.facts[2] = _drawn(word, X, run.state.b[0], count, rng)
+            y = rows.facts[2] = _drawn(word, X, run.state.b[0], count, rng)
             run.state.loglik[:], run.state.gradient[:] = rows.loglik(run.state.b)
             run.advance()
-            found[number] += _seen(run.state.b[0], run.state.scales.log_tau[0]) / sweeps
+            b = run.state.b[0]
+            P = probabilities(word, X @ b[count:].reshape(X.shape[1], -1), b[:count])
+            fit = (P[np.arange(n), y] - (P * P).sum(axis=1)).mean()
+            found[number] += np.append(_seen(b, run.state.scales.log_tau[0]), fit) / sweeps
         accepted += run.accepted[0] / (runs * sweeps)
-    want = _seen(*_prior(record, p, 200_000, shared, rng)[:2]).mean(axis=0)
-    z = (found.mean(axis=0) - want) / (found.std(axis=0, ddof=1) / math.sqrt(runs))
-    assert abs(z).max() < 5.0 and accepted > 0.5, (z, accepted)
+    want = np.append(_seen(*_prior(record, p, 200_000, shared, rng)[:2]).mean(axis=0), 0.0)
+    assert accepted > 0.5
+    return (found.mean(axis=0) - want) / (found.std(axis=0, ddof=1) / math.sqrt(runs))
+
+
+@pytest.mark.parametrize(("word", "shared"), [("ordinal", False), ("softmax", False), ("softmax", True)])
+def test_joint_distribution(word, shared):
+    z = joint_distribution(word, shared)
+    assert abs(z).max() < 5.0, z
+
+
+@pytest.mark.parametrize(("word", "data", "prior"), [("softmax", 0.5, 1.0), ("ordinal", 1.0, 0.0)])
+def test_joint_distribution_sees_a_wrong_target(word, data, prior, monkeypatch):
+    """Half of the log-likelihood, and no prior of the cut points."""
+    right = Classes.loglik
+
+    def loglik(self, rows, B):
+        value, gradient = right(self, rows, B)
+        for j, one in enumerate(self.own):
+            value += (prior - 1.0) * one.log_prior(B[:, j])
+            gradient[:, j] += (prior - 1.0) * one.log_prior_slope(B[:, j])
+        return data * value, data * gradient
+
+    monkeypatch.setattr(Classes, "loglik", loglik)
+    assert abs(joint_distribution(word)).max() > 7.0
 
 
 # --- fits ---------------------------------------------------------------------------------------------------------------------
@@ -354,6 +384,41 @@ def test_weights_and_blocks_and_sparse_rows(word):
     b = rng.standard_normal((1, rows.width))
     for a, c in zip(rows.loglik(b), weighted.loglik(b), strict=True):
         np.testing.assert_allclose(a, c, rtol=1e-12)
+
+
+@pytest.mark.parametrize("word", RECORDS)
+def test_what_else_a_fit_does(word):
+    """Executors, callbacks, moments alone, no intercept, checks, and plots of the coefficients alone."""
+    X, y = simulated(word, 90)
+    seen = []
+    model = classifier(word, callback=lambda state: bool(seen.append(state)), callback_every=50, **SHORT).fit(X, y)
+    beside = [] if word == "ordinal" else ["intercept[1]", "intercept[2]", "intercept[3]"]
+    assert list(seen[-1]["ess"]) == [*beside, "log_tau", "norm"]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert classifier(word, workers=pool, **SHORT).fit(X, y).coef_.shape == model.coef_.shape
+    moments = classifier(word, keep="cov", **SHORT).fit(X, y)
+    np.testing.assert_allclose(moments.coef_, model.coef_, rtol=1e-12, atol=1e-14)
+    with pytest.raises(ValueError, match="predict_proba needs the draws"):
+        moments.predict_proba(X)
+    free = classifier(word, fit_intercept=False, **SHORT).fit(X, y)
+    assert not free.intercept_.any() and (word == "ordinal" or free.summary()["name"][0] == "x0[1]")
+    table = model.check(X, y, draws=50)
+    np.testing.assert_allclose(table["observed"], np.bincount(y) / 90.0)
+    assert (abs(table["mean"] - table["observed"]) < 0.1).all()
+    if word == "ordinal":
+        assert model.calibration(X, y, bins=4)["rows"].sum() == pytest.approx(90.0)
+    else:
+        with pytest.raises(ValueError, match="calibration is of two classes, or of ordered ones"):
+            model.calibration(X, y)
+    assert model._beside == (beside or ["0|1", "1|2", "2|3"])
+
+
+def test_many_classes_on_a_gpu_are_refused():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((400, 2)), np.arange(400) % 20
+    assert classifier(**SHORT).fit(X, y).coef_.shape == (19, 2)
+    with pytest.raises(ValueError, match="20 classes are too many for a GPU, which takes 16"):
+        classifier(device="cuda", **SHORT).fit(X, y)
 
 
 def test_scales_of_classes():

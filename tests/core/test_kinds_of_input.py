@@ -213,7 +213,7 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
     "mixture": {
         *("ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureFit", "combine", "rvs"),
         *("MultivariateBatch", "MultivariateFit", "NormalMixture"),  # in tests/mixture/multivariate/test_inputs.py
-        *("Bootstrap", "bootstrap", "MixtureDiscriminantAnalysis", "MixtureRegression"),  # there, too
+        *("Bootstrap", "bootstrap", "MixtureDiscriminantAnalysis", "MixtureRegression", "StudentMixture"),  # there, too
     },
     "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression", "fit_formula"},
     "random": {"key"},

@@ -16,7 +16,7 @@ from numbastats.scalar.elementary import exp, log, log1p
 from numbastats.scalar.philox import philox4x32, uniform52
 from numbastats.scalar.shrinkage import bounded, item_of
 
-__all__ = ["COLUMNS", "FACTORS", "INWARDS", "OUTWARDS", "PULL"]
+__all__ = ["COLUMNS", "FACTORS", "INWARDS", "NORMAL", "OUTWARDS", "PULL"]
 
 _lane = _lanes = _wait = _factor = _solve = _multiply = _products = _times = _dot = None  # bound by `sides`
 _WIDTH, _MOST = 14.0, 60  # of the slice of a local scale's logarithm, which may have two modes; evaluations
@@ -94,6 +94,36 @@ def inwards(given, out, q):
     _multiply(G[q], u, True)
 
 
+@shared
+def normal(given, out, q):
+    """Of r ~ N(0, C), C = K + F + S: the log density of r, and C^-1 (r - h); only of chains of which they are needed."""
+    K, F, S, R, H, needed = given
+    L, W, value = out
+    w, n, lane, lanes = W[q], F.shape[0], _lane(), _lanes()
+    if not needed[q]:
+        return
+    for j in range(lane, n, lanes):
+        for i in range(n):
+            L[q, j, i] = K[q, j, i] + F[j, i] if i >= j else 0.0
+        L[q, j, j] += S[q, j]
+        w[j] = R[q, j]
+    _wait()
+    total = -np.inf
+    if _factor(L[q]):
+        _solve(L[q], w, False)
+        total = -0.5 * _dot(w, w)
+        for j in range(n):
+            total -= log(L[q, j, j])
+        _wait()
+        for j in range(lane, n, lanes):
+            w[j] = R[q, j] - H[q, j]
+        _wait()
+        _solve(L[q], w, False)
+        _solve(L[q], w, True)
+    if lane == 0:
+        value[q] = total
+
+
 # --- local scales with the coefficients integrated out -----------------------------------------------------------------------
 
 
@@ -117,7 +147,9 @@ def column_draw(d, base, extra, factor, a, c, k0, k1, item, stream):
     lo = t - _WIDTH * uniform52(w2, w3)
     hi = lo + _WIDTH
     for count in range(1, _MOST):
-        w0, w1, w2, w3 = philox4x32(np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32)), np.uint32(count), stream, k0, k1)
+        w0, w1, w2, w3 = philox4x32(
+            np.uint32(item), np.uint32(np.uint64(item) >> np.uint64(32)), np.uint32(count), stream, k0, k1
+        )
         at = lo + (hi - lo) * uniform52(w0, w1)
         if column_density(at, base, extra, factor, a, c) > level:
             return bounded(exp(-2.0 * (at + base)))
@@ -130,45 +162,43 @@ def column_draw(d, base, extra, factor, a, c, k0, k1, item, stream):
 
 @shared
 def columns(given, out, q):
-    """Precisions of some columns in turn, and the predictors that follow; M is 1/(K + F + S), g = M r.
+    """Precisions of some columns in turn, and w = M (r - h) thereafter; M is 1/(K + F + S), g = M r.
 
-    e = r - s + offsets, s = s0 + S M (r - e0 - s0), for a draw (e0, s0) of the prior, e0 with the column's sqrt(v) z.
+    h is a draw of r, in which a column has the part sqrt(v) z.
     """
-    A, S, R, S0, Z, order, base, extra, factor, k0, k1, streams, step = given
-    M, G, D, E0, E, room = out
-    n, lane, lanes = S.shape[1], _lane(), _lanes()
-    w, h = room[q, 0], room[q, 1]
+    A, R, Z, order, base, extra, factor, k0, k1, streams, step = given
+    M, G, D, H, W, room = out
+    n, lane, lanes = R.shape[1], _lane(), _lanes()
+    w, rest = W[q], room[q]
     for k in range(order.shape[1]):
         j = order[q, k]
         _times(M[q], A[j], w)
         a, c, before = _dot(A[j], w), _dot(A[j], G[q]), D[q, j]
         v = 1.0 / (before + extra[q])
-        rest = 1.0 - v * a
+        alone = 1.0 - v * a
         _wait()
-        if rest > 1e-9:
-            now = column_draw(before, base[q, j], extra[q], factor, a / rest, c / rest, k0, k1, item_of(j, step), streams[1, q])
+        if alone > 1e-9:
+            now = column_draw(before, base[q, j], extra[q], factor, a / alone, c / alone, k0, k1, item_of(j, step), streams[1, q])
             u = 1.0 / (now + extra[q])
             ratio, moved = (u - v) / (1.0 + (u - v) * a), (math.sqrt(u) - math.sqrt(v)) * Z[q, j]
             for i in range(lane, n, lanes):
                 share = ratio * w[i]
                 G[q, i] -= share * c
-                E0[q, i] += moved * A[j, i]
+                H[q, i] += moved * A[j, i]
                 for m in range(n):
                     M[q, i, m] -= share * w[m]
             if lane == 0:
                 D[q, j] = now
         _wait()
     for i in range(lane, n, lanes):
-        h[i] = R[q, i] - E0[q, i] - S0[q, i]
+        rest[i] = R[q, i] - H[q, i]
     _wait()
-    _times(M[q], h, w)
-    for i in range(lane, n, lanes):
-        E[q, i] = R[q, i] - S0[q, i] - S[q, i] * w[i]
+    _times(M[q], rest, w)
 
 
 # --- registration -----------------------------------------------------------------------------------------------------------
 
-_f, _i, _b = types.float64, types.int64, types.boolean
+_f, _i, _u, _b = types.float64, types.int64, types.uint32, types.boolean
 _1, _2, _3, _n = _f[::1], _f[:, ::1], _f[:, :, ::1], _i[::1]
 
 
@@ -180,5 +210,6 @@ FACTORS = _kernel("factors", (_3, _2, _2, _b, _b[::1]), (_3, _3, _3, _n), factor
 PULL = _kernel("pull", (_3, _3, _2, _2), (_2,), pull)
 OUTWARDS = _kernel("outwards", (_3, _3, _2), (_2, _2), outwards)
 INWARDS = _kernel("inwards", (_3, _3, _2), (_2, _2), inwards)
-_columns_types = (_2, _2, _2, _2, _2, types.int64[:, ::1], _2, _1, _b, types.uint32, types.uint32, types.uint32[:, ::1], types.uint32)
-COLUMNS = _kernel("columns", _columns_types, (_3, _2, _2, _2, _2, _3), columns)
+NORMAL = _kernel("normal", (_3, _2, _2, _2, _2, _b[::1]), (_3, _2, _1), normal)
+_columns_types = _2, _2, _2, _i[:, ::1], _2, _1, _b, _u, _u, _u[:, ::1], _u
+COLUMNS = _kernel("columns", _columns_types, (_3, _2, _2, _2, _2, _2), columns)

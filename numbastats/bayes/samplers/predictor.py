@@ -1,14 +1,18 @@
 """More columns than rows, any response: the linear predictors first, then the coefficients given them.
 
-Given the scales, the n predictors e = offset + X b + jitter have the prior N(offset, K), K = X V X' + jitter, and the likelihood
-enters through them alone, which is log-concave in e for the responses that take this sampler, or nearly. A step draws
+Given the scales, the n predictors e = offset + X b + jitter have the prior N(offset, K + F), K = X V X' of the columns that are
+shrunk, F of the others and the jitter, and the likelihood enters through them alone, which is log-concave in e for the responses
+that take this sampler, or nearly. A normal likelihood near it, N(outcome; e, S), of slopes and curvatures at the mean of e in the
+warmup, has integrals in closed form, so that coefficients and predictors are integrated out; the exact one differs by a weight of
+e, which follows scales while standard normals stay (I. Murray, R. Adams, NIPS 23, 2010). A step draws
 
 1. local scales and log tau given the coefficients, as all samplers do;
-2. log tau and e together, by a slice: with a noisy copy g = e + N(0, S) of e held fixed, S near 1/information, the density of
-   log tau has e integrated out but for n numbers, by which e lies within its distribution given g (I. Murray, R. Adams,
-   NIPS 23, 2010);
-3. own parameters of the response and e together, in the same way, as S depends on them, too;
-4. e, by Hamiltonian steps in the metric of the posterior's curvature at its mode, which depends on the scales alone;
+2. local scales one after the other in random order given the normal outcomes, each by a slice that reaches both of its modes, a
+   column in or out of the model; after each tenth of the columns the weight decides. The inverse of C = K + F + S follows by
+   updates of rank one, in O(n^2) a column;
+3. log tau and own parameters of the response along lines, by slices; columns of large lambda keep their variance meanwhile, as
+   otherwise tau could move only as far as each of them lets it;
+4. e, by Hamiltonian steps in the metric of the normal posterior;
 5. own parameters given e, by slices;
 6. the coefficients given e exactly, in O(n p) (A. Bhattacharya, A. Chakraborty, B. Mallick, Biometrika 103, 2016).
 
@@ -22,7 +26,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from scipy.special import ndtr
 
 from numbastats._core.parallel import in_threads
@@ -36,13 +40,15 @@ from numbastats.scalar.shrinkage import log_prior_tau
 
 _JITTER = 1e-8  # variance of the predictors beside that by their columns, in units of the noise at the start; part of the model
 _LEAST_NOISE = 1e-2  # one over the least variance of a normal outcome, times the jitter
+_LEAST_INFORMATION = 1e-3  # of a normal outcome: far from a heavy tail all curvatures are negative
+_FARTHEST = 10.0  # of a normal outcome from where it is made: rounding would leave nothing of predictors near it
 _BLOCKS = 10  # of columns, each with an acceptance of its own
-_SLICES = 3  # of tau with own parameters
-HCH=[]
+_SLICES = 3  # of tau, all but the last one with own parameters
 _LEAPFROGS, _TRAJECTORIES = 4, 2
 _SIZES = 0.35, 0.75  # of a leapfrog, in standard deviations of the normal posterior
 _HELD = 0.03, 0.6  # columns keep their scale where tau moves and lambda is above some number between these, times p
-_WIDTH, _SHRINKS = 2.0, 20  # of the slice of a logarithm: its only interval, and how often that is cut at most
+_WIDTH, _WIDE, _SHRINKS = 2.5, 8.0, 20  # of slices: their only interval, also where it costs little, and how often it is cut
+_START = 0.1  # variance of predictors by the columns: of more, chains may begin where columns fit the errors, too
 _CORRECTION = 200  # iterations of which the mean of predictors is, at the end of a long warmup
 _NEWTON, _DECREMENT = 60, 1e-8
 _TAU = -25.0, 8.0
@@ -119,13 +125,13 @@ class Problem(NamedTuple):
         """The normal likelihood of predictors e near `around`, N(outcome; e, S): outcome and S, shape (chains, n)."""
         slope, curvature = self.slopes(around, own)
         curvature = np.minimum(curvature, _LEAST_NOISE / self.jitter)
-        most = curvature.max(axis=1, keepdims=True, initial=1e-300)
-        noise = 1.0 / np.clip(curvature, 1e-4 * most, None)
-        return around + noise * slope, noise
+        most = curvature.max(axis=1, keepdims=True)
+        noise = 1.0 / np.maximum(curvature, np.maximum(1e-4 * most, _LEAST_INFORMATION))
+        return around + np.clip(noise * slope, -_FARTHEST, _FARTHEST), noise
 
 
 class State(NamedTuple):
-    """Coefficients, scales and predictors, predictors around which the likelihood is nearly normal, log-likelihood, own parameters."""
+    """Coefficients, scales, predictors and those around which the likelihood is normal, log-likelihood, own parameters."""
 
     b: np.ndarray
     scales: scales.Scales
@@ -147,13 +153,14 @@ def problem(rows, prior):
     variances = 1.0 / np.maximum(d, _FLAT * (free**2).mean(axis=0))
     F, size = (free * variances) @ free.T, np.ones(len(offsets))
     level = offsets + rows.response.level(weights, offsets, first)
-    data = Problem(rows.response, free, A, y, weights, offsets, variances, 1e-300 * size, F + np.diag(_JITTER * size), level, A.T)
+    turned = np.ascontiguousarray((A.toarray() if isinstance(A, Sparse) else A).T)
+    known = y, weights, offsets, variances, 1e-300 * size
+    data = Problem(rows.response, free, A, *known, F + np.diag(_JITTER * size), level, turned)
     numbers = scales.Numbers((np.uint32(0),) * 2, 0, 1, 1, 1, 0, Place("cpu", 1))
-    there = _Metric(data, numbers, math.exp(-4.0) * _product(A, np.ones(A.shape[1]))[None])
+    there = _Metric(data, numbers, _product(A, np.full(A.shape[1], _START / A.shape[1]))[None])
     data = data._replace(around=there.mode(_start(data, 1), level[None])[0])
     jitter = _JITTER * data.normal(data.around[None], _start(data, 1))[1][0]
-    turned = np.ascontiguousarray((A.toarray() if isinstance(A, Sparse) else A).T)
-    return data._replace(jitter=jitter, F=F + np.diag(jitter), turned=turned)
+    return data._replace(jitter=jitter, F=F + np.diag(jitter))
 
 
 def _start(data, chains):
@@ -163,7 +170,8 @@ def _start(data, chains):
 
 def init(data, prior, numbers, chains):
     """Predictors at their mode given local scales of 1, moved by noise; the coefficients given these."""
-    found = scales.start(prior, (chains, data.free.shape[1] + data.A.shape[1]), -2.0)
+    p = data.A.shape[1]
+    found = scales.start(prior, (chains, data.free.shape[1] + p), 0.5 * math.log(_START / p))
     if prior.tau is None:
         found.d[:, prior.skip :] *= np.exp(-2.0 * found.log_tau)[:, None]
     n, own = len(data.offsets), _start(data, chains)
@@ -177,24 +185,26 @@ def init(data, prior, numbers, chains):
 
 
 def step(data, prior, state, numbers):
-    """Scales given the coefficients, the predictors with tau and own parameters, the predictors, then what is given them."""
+    """The draws that the head of the file lists."""
     scales.draw(prior, state.scales, state.b, numbers)
     n, p, own = len(data.offsets), state.b.shape[1], state.extras
     sliced = _SHRINKS + 2
     size = n + p + _BLOCKS + _SLICES * (sliced + 2 + len(own)) + _TRAJECTORIES * (n + 2) + len(own) * sliced + p + n
-    z = _Normals(numbers, size)
-    chance = _columns(data, prior, state, numbers, z) if _single(prior) else np.ones(len(state.b))
-    near = _Near(data, prior, state, numbers)
+    z, single = _Normals(numbers, size), _single(prior)
+    near = _Near(data, prior, state, numbers, z)
+    chance = near.columns(z) if single else np.ones(len(state.b))
     for number in range(_SLICES if own or prior.tau is None else 0):
-        near.slice(z, holds=number > 0 and _single(prior))
-    HCH.append(near.hamiltonian(z).mean())
+        direction = z.take(1 + len(own)) * ([prior.tau is None] + [number < _SLICES - 1 or prior.tau is not None] * len(own))
+        direction /= np.sqrt((direction**2).sum(axis=1, keepdims=True))
+        near.slice(z, direction, holds=single)
+    near.hamiltonian(z)
     state.e[:] = near.e
     for one in data.response.own:
 
         def density(t, needed, one=one):
             return data.loglik(state.e, own | {one.name: t}) + one.log_prior(t)
 
-        own[one.name][:] = _sliced(density, own[one.name], z)
+        own[one.name][:] = _sliced(density, own[one.name], z, _WIDE)
     _coefficients(data, state, near.metric, 1.0 / scales.precisions(prior, state.scales, numbers), z)
     return state, scales.Info(chance)
 
@@ -221,15 +231,15 @@ class _Normals:
         return np.ascontiguousarray(found)
 
 
-def _sliced(density, t, numbers):
+def _sliced(density, t, numbers, width=_WIDTH):
     """A draw of every chain from ``density(t, needed)`` by a slice sampler of one interval, which is at random around t.
 
-    What the density keeps is that of t before, and afterwards that of the draw: `needed` are the chains for which it is another.
+    What the density keeps is afterwards that of the draw: `needed` are the chains for which it is not that of the call before.
     """
     u = ndtr(numbers.take(2 + _SHRINKS))
-    level = density(t, np.zeros(len(t), bool)) + np.log(u[:, 0])
-    lo = t - _WIDTH * u[:, 1]
-    hi, new, looking = lo + _WIDTH, t.copy(), level < np.inf
+    level = density(t, np.ones(len(t), bool)) + np.log(u[:, 0])
+    lo = t - width * u[:, 1]
+    hi, new, looking = lo + width, t.copy(), level < np.inf
     for v in u[:, 2:].T:
         if not looking.any():
             return new
@@ -251,7 +261,11 @@ class _Covariance:
         self.data, self.d, self.workers = data, state.scales.d[:, prior.skip :], numbers.place.workers
         self.extra = scales.slab_precisions(prior, state.scales, numbers)[:, None]
         self.slab, self.factor = bool(np.any(self.extra)), prior.slab_df is None
-        self.last, self.rest, self.held = np.zeros((len(self.d), *data.F.shape)), 0.0, np.zeros(self.d.shape, bool)
+        self.last = np.zeros((len(self.d), *data.F.shape))
+        self.renew()
+
+    def renew(self):
+        """For other precisions."""
         self._make(self.d, np.ones(len(self.d), bool))
 
     def _make(self, d, needed):
@@ -262,11 +276,19 @@ class _Covariance:
 
         in_threads(one, [(c,) for c in np.flatnonzero(needed)], self.workers if n * n * p > _LARGE else 1)
 
-    def hold(self, held):
-        """The columns, by chain, that go on as they are."""
+    def sizes(self, c):
+        """Standard deviations of the coefficients of a chain."""
+        return np.sqrt(1.0 / (self.d[c] + self.extra[c]))
+
+    def hold(self, held, z):
+        """The columns, by chain, that go on as they are; z are draws of coefficients in units of their standard deviations."""
         self.held, self.K, self.rest = held, self.last.copy(), np.zeros_like(self.last)
-        for c in np.flatnonzero(held.any(axis=1)) if not self.slab else ():
-            self.rest[c] = _product(_columns_of(self.data.A, held[c]), 1.0 / self.d[c, held[c]])
+        self.sums = np.zeros((2, *self.last.shape[:2]))  # of all columns and of those, times such draws
+        for c in range(0 if self.slab else len(held)):
+            self.sums[0, c] = self.data.A @ (self.sizes(c) * z[c])
+            if held[c].any():
+                some = _columns_of(self.data.A, held[c])
+                self.rest[c], self.sums[1, c] = _product(some, 1.0 / self.d[c, held[c]]), some @ (self.sizes(c) * z[c])[held[c]]
 
     def _moved(self, by):
         return self.d * np.where(self.held, 1.0, np.exp(-2.0 * by)[:, None])
@@ -279,6 +301,12 @@ class _Covariance:
             times = np.exp(2.0 * by)[:, None, None]
             self.last = times * self.K + (1.0 - times) * self.rest
         return self.last
+
+    def drawn(self, by, z):
+        """Predictors by such draws, shape (chains, n)."""
+        if self.slab:
+            return np.array([self.data.A @ v for v in z / np.sqrt(self._moved(by) + self.extra)])
+        return self.sums[1] + np.exp(by)[:, None] * (self.sums[0] - self.sums[1])
 
     def move(self, by):
         """Precisions of the columns from here on."""
@@ -390,101 +418,95 @@ class _Metric:
 # --- moves -----------------------------------------------------------------------------------------------------------------
 
 
-def _columns(data, prior, state, numbers, z):
-    """Local scales with the coefficients integrated out of the normal likelihood, and the predictors along with them."""
-    (chains, n), p, skip = state.e.shape, data.A.shape[1], prior.skip
-    outcome, S = data.normal(state.around, state.extras)
-    extra = scales.slab_precisions(prior, state.scales, numbers)
-    d = state.scales.d[:, skip:].copy()
-    v, R, s = 1.0 / (d + extra[:, None]), outcome - data.offsets, outcome - state.e
-    P, free = np.empty((chains, n, n)), z.take(n)
-    Z, S0 = np.empty((chains, p)), np.empty((chains, n))
-    E0, G = np.empty((chains, n)), np.empty((chains, n))
-    for c in range(chains):
-        C = _product(data.A, v[c]) + data.F
-        C.reshape(-1)[:: n + 1] += S[c]
-        L = np.linalg.cholesky(C)
-        inverse = lapack.dpotri(L.T, lower=0)[0]
-        P[c] = np.triu(inverse) + np.triu(inverse, 1).T
-        u = P[c] @ (R[c] - L @ free[c])
-        S0[c] = s[c] - S[c] * u
-        E0[c] = L @ free[c] - S0[c]
-        Z[c] = (state.b[c, skip:] - v[c] * (u @ data.A)) / np.sqrt(v[c])
-        G[c] = P[c] @ R[c]
-    order = np.argsort(z.take(p), axis=1)
-    base = _base(prior, state.scales) * np.ones(d.shape)
-    chance = np.log(ndtr(z.take(_BLOCKS)))
-    now = P, G, d, E0, state.e.copy()
-    before = _log_weight(data, state.e, state.extras, outcome, S)
-    total = 0.0
-    for k_, block in enumerate(np.array_split(order, _BLOCKS, axis=1)):
-        new = tuple(x.copy() for x in now)
-        given = data.turned, S, R, S0, Z, np.ascontiguousarray(block), base, extra, prior.slab_df is None
-        given += (*numbers.key, numbers.more[8], numbers.step())
-        numbers.place.run(k.COLUMNS, chains, np.int64(0), np.int64(chains), given, (*new, np.empty((chains, 2, n))), cost=p * n * n)
-        new[4][:] += data.offsets
-        after = _log_weight(data, new[4], state.extras, outcome, S)
-        total = total + np.exp(np.minimum(after - before, 0.0))
-        taken = chance[:, k_] < after - before
-        for x, y in zip(now, new):
-            x[taken] = y[taken]
-        before = np.where(taken, after, before)
-    state.scales.d[:, skip:] = d
-    state.e[:] = now[4]
-    return total / _BLOCKS
-
-
 class _Near:
     """The state with a normal likelihood near the one it has, from which the other differs by a weight.
 
-    Under it z ~ N(M^-1 L'S^-1 r, M^-1), r = outcomes - offsets, M = I + L'S^-1 L = GG', e = offsets + L z: u = G'z - G^-1 L'S^-1 r
-    is standard normal, and is kept where scales and own parameters move.
+    Under it r = outcomes - offsets ~ N(0, C), C = K + F + S. Predictors are offsets + e0 + (C - S) C^-1 (r - e0 - s0) for a draw
+    of the prior, s0 = sqrt(S) w of the errors and e0 = f + A sqrt(V) z. It is drawn given predictors and coefficients; then w, f
+    and z stay, and predictors go along with scales and own parameters.
     """
 
-    def __init__(self, data, prior, state, numbers):
-        self.data, self.prior, self.state, self.e, self.own = data, prior, state, state.e, state.extras
-        self.covariance = _Covariance(data, prior, state, numbers)
-        self.metric = _Metric(data, numbers, self.covariance.last)
-        self._normal(self.own)
-        self.metric.factor(1.0 / self.noise)
-        self.u = self.metric.inwards(self.e - data.offsets)[1] - self._centre()
-
-    def _normal(self, own):
-        self.outcome, self.noise = self.data.normal(self.state.around, own)
-
-    def _centre(self):
-        return self.metric.pull((self.outcome - self.data.offsets) / self.noise, self.metric.none)
+    def __init__(self, data, prior, state, numbers, normals):
+        self.data, self.prior, self.state, self.numbers, self.own = data, prior, state, numbers, state.extras
+        self.covariance, self.e = _Covariance(data, prior, state, numbers), state.e
+        self.outcome, self.noise = data.normal(state.around, self.own)
+        chains, n = self.e.shape
+        z, R = normals.take(n), self.outcome - data.offsets
+        self.errors, self.free, self.z = np.empty((chains, n)), np.empty((chains, n)), np.empty(self.covariance.d.shape)
+        self.out = numbers.spare("C", (chains, n, n)), np.empty((chains, n)), np.empty(chains)
+        self.factors = self.covariance.last + data.F
+        for c, C in enumerate(self.factors):
+            C.reshape(-1)[:: n + 1] += self.noise[c]
+            C[:] = np.linalg.cholesky(C)
+            L, size = C.T, self.covariance.sizes(c)
+            total = C @ z[c]
+            rest = blas.dtrsv(L, blas.dtrsv(L, R[c] - total, lower=0, trans=1), lower=0)
+            errors = self.outcome[c] - self.e[c] - self.noise[c] * rest
+            self.errors[c] = errors / np.sqrt(self.noise[c])
+            self.z[c] = state.b[c, prior.skip :] / size - size * (rest @ data.A)
+            self.free[c] = total - errors - data.A @ (size * self.z[c])
 
     def _weight(self, own):
-        """Log of the likelihood over the normal one without its factor, whose integral has the determinants of G alone, too."""
-        return _log_weight(self.data, self.e, own, self.outcome, self.noise)
+        """Log of the likelihood over the normal one."""
+        value = self.data.loglik(self.e, own) + 0.5 * ((self.outcome - self.e) ** 2 / self.noise + np.log(self.noise)).sum(axis=1)
+        return np.where(np.isnan(value), -np.inf, value)
 
-    def _value(self, own, K, needed):
-        """The log density of outcomes, u given; predictors go along."""
-        data, metric = self.data, self.metric
+    def _given(self, rest):
+        """Predictors, for C^-1 (r - e0 - s0)."""
+        self.e = self.outcome - np.sqrt(self.noise) * self.errors - self.noise * rest
+
+    def columns(self, normals):
+        """Move local scales one by one, given the normal likelihood; after some of them their predictors decide by the weight."""
+        data, numbers, (chains, p), n = self.data, self.numbers, self.z.shape, self.e.shape[1]
+        order, chance = np.argsort(normals.take(p), axis=1), np.log(ndtr(normals.take(_BLOCKS)))
+        base, extra = _base(self.prior, self.state.scales) * np.ones(self.z.shape), self.covariance.extra[:, 0]
+        R, d = self.outcome - self.data.offsets, self.covariance.d
+        M, H = np.empty((chains, n, n)), np.sqrt(self.noise) * self.errors + self.free
+        for c in range(chains):
+            inverse = lapack.dpotri(self.factors[c].T, lower=0)[0]
+            M[c] = np.triu(inverse) + np.triu(inverse, 1).T
+            H[c] += data.A @ (self.covariance.sizes(c) * self.z[c])
+        now = M, np.array([A @ r for A, r in zip(M, R, strict=True)]), d.copy(), H
+        before, e, total = self._weight(self.own), self.e, 0.0
+        rest, room = np.empty((2, chains, n))
+        for number, some in enumerate(np.array_split(order, _BLOCKS, axis=1)):
+            new = tuple(x.copy() for x in now)
+            given = data.turned, R, self.z, np.ascontiguousarray(some), base, extra, self.prior.slab_df is None
+            given = *given, *numbers.key, numbers.more[8], numbers.step()
+            work = 0.5 * some.shape[1] * n * n
+            numbers.place.run(k.COLUMNS, chains, np.int64(0), np.int64(chains), given, (*new, rest, room), cost=work)
+            self._given(rest)
+            gain = self._weight(self.own) - before
+            taken, total = chance[:, number] < gain, total + np.exp(np.minimum(gain, 0.0))
+            now = tuple(np.where(taken.reshape(-1, *[1] * (x.ndim - 1)), x, y) for x, y in zip(new, now, strict=True))
+            before, e = np.where(taken, before + gain, before), np.where(taken[:, None], self.e, e)
+        self.e, d[...] = e, now[2]
+        self.covariance.renew()
+        return total / _BLOCKS
+
+    def _value(self, by, own, needed):
+        """The log density of outcomes, for tau times e^by; predictors go along."""
+        data, chains = self.data, len(self.e)
         if own:
-            self._normal(own)
-        metric.factor(1.0 / self.noise, needed, K)
-        centre = self._centre()
-        self.e = data.offsets + metric.outwards(self.u + centre)[1]
-        value = 0.5 * (centre * centre).sum(axis=1) - np.log(np.diagonal(metric.G, axis1=1, axis2=2)).sum(axis=1)
-        value = value - 0.5 * ((self.outcome - data.offsets) ** 2 / self.noise).sum(axis=1) + self._weight(own)
-        return np.where(metric.failed > 0, -np.inf, value)
+            self.outcome, self.noise = data.normal(self.state.around, own)
+        K, H = self.covariance.at(by, needed), self.covariance.drawn(by, self.z) + self.free + np.sqrt(self.noise) * self.errors
+        given = K, data.F, self.noise, self.outcome - data.offsets, H, needed
+        self.numbers.place.run(k.NORMAL, chains, np.int64(0), np.int64(chains), given, self.out, cost=0.1 * H.shape[1] ** 3)
+        self._given(self.out[1])
+        return self.out[2] + self._weight(own)
 
-    def slice(self, numbers, holds):
-        """Move log tau and own parameters along a line of any direction.
+    def slice(self, numbers, direction, holds):
+        """Move log tau and own parameters along lines, shape (chains, 1 + own).
 
         Columns whose lambda is above a number keep their scale where this `holds`, so that tau and the other columns may move.
         """
         scales, records, prior, chains = self.state.scales, self.data.response.own, self.prior, len(self.e)
         first = np.array(scales.log_tau), {one.name: np.array(self.own[one.name]) for one in records}
-        direction = numbers.take(1 + len(records)) * ([prior.tau is None] + [True] * len(records))
-        direction /= np.sqrt((direction**2).sum(axis=1, keepdims=True))
         least, most = np.log(_HELD)
-        bound = np.log(self.covariance.d.shape[1]) + least + (most - least) * ndtr(numbers.take(1))
+        bound = np.log(self.z.shape[1]) + least + (most - least) * ndtr(numbers.take(1))
         log_lambda = -0.5 * np.log(self.covariance.d) - _base(prior, scales)
         held = (log_lambda > bound) & holds
-        self.covariance.hold(held)
+        self.covariance.hold(held, self.z)
         room = np.where(held, log_lambda - bound, np.inf).min(axis=1)
 
         def moved(s):
@@ -494,8 +516,7 @@ class _Near:
         def density(s, needed):
             by, own = moved(s)
             t = first[0] + by
-            value = self._value(own, self.covariance.at(by, needed) if prior.tau is None else None, needed)
-            value += sum(one.log_prior(own[one.name]) for one in records)
+            value = self._value(by, own, needed) + sum(one.log_prior(own[one.name]) for one in records)
             if prior.tau is not None:
                 return value
             value += self.covariance.of_slab(by) + np.array([log_prior_tau(v, 0.0, prior.tau_scale) for v in t])
@@ -511,9 +532,11 @@ class _Near:
             self.covariance.move(by)
 
     def hamiltonian(self, numbers):
-        """Move the predictors by trajectories in G'z, where the normal posterior has a covariance of I."""
-        (chains, n), data, metric, own = self.e.shape, self.data, self.metric, self.own
-        e, (z, u), chances = self.e, metric.inwards(self.e - data.offsets), 0.0
+        """Move the predictors by trajectories in u = G'z, e = offsets + L z, where the normal posterior has a covariance of I."""
+        n, data, own, e = self.e.shape[1], self.data, self.own, self.e
+        self.metric = metric = _Metric(data, self.numbers, self.covariance.last)
+        metric.factor(1.0 / self.noise)
+        z, u = metric.inwards(e - data.offsets)
 
         def energy(z, e, v):
             return 0.5 * (z * z).sum(axis=1) + 0.5 * (v * v).sum(axis=1) - data.loglik(e, own)
@@ -530,23 +553,15 @@ class _Near:
                 new = step_z, there, data.offsets + step_e
                 pull = metric.pull(data.slopes(new[2], own)[0], new[0])
                 v = v + 0.5 * size * pull
-            gain = before - energy(new[0], new[2], v)
-            taken = (np.log(chance[:, 1]) < gain)[:, None]
+            taken = (np.log(chance[:, 1]) < before - energy(new[0], new[2], v))[:, None]
             z, u, e = (np.where(taken, x, y) for x, y in zip(new, (z, u, e), strict=True))
-            chances = chances + np.exp(np.minimum(np.where(np.isnan(gain), -np.inf, gain), 0.0))
         self.e = e
-        return chances / _TRAJECTORIES
 
 
 def _base(prior, scales):
     """Log of the scale of a coefficient for a local scale of 1, shape (chains, 1) or (chains, p)."""
     second = 1.0 if scales.second is None else scales.second[:, prior.skip :]
     return scales.log_tau[:, None] - 0.5 * np.log(second)
-
-
-def _log_weight(data, e, own, outcome, noise):
-    value = data.loglik(e, own) + 0.5 * ((outcome - e) ** 2 / noise).sum(axis=1)
-    return np.where(np.isnan(value), -np.inf, value)
 
 
 def _coefficients(data, state, metric, v, numbers):
@@ -568,10 +583,6 @@ def _predictors(data, b):
     return data.offsets + data.free @ b[:free] + data.A @ b[free:]
 
 
-def learn(data, state, seen):
-    """Iteration `seen` of the warmup: the mean of predictors goes on."""
-    share = 1.0 / min(0.5 * seen + 1.0, 200.0)
-    state.around[:] += share * (state.e - state.around)
-
-
-PREDICTOR = Sampler("predictor", "predictor", init, step, problem, by_rows=lambda n, p: True, products=True, passes=False, learn=learn)
+PREDICTOR = Sampler(
+    "predictor", "predictor", init, step, problem, by_rows=lambda n, p: True, products=True, passes=False, learn=learn
+)

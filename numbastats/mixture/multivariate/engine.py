@@ -345,6 +345,22 @@ def enough_data(p, K, model: Covariance, options):
     return np.where((status == 0) & few, int(Status.TOO_FEW), status)
 
 
+def drawn_starts(p, K, model: Covariance, options, kinds, counts):
+    """Points of so many kinds for each data set, of which it has `counts` (D,)."""
+    D = p.size
+    points = new_points(D * kinds.size, K, p.rows.columns)
+    if kinds.size:
+        places, labels = np.zeros((D, SUBSET), np.int64), np.zeros((D, kinds.size, SUBSET), np.int64)
+        key = Key(stream_word(Purpose.MIXTURE_START, (1 << 17) + min(K, 255)), *options.key)
+        space = Space.of(p, K)
+        launched(p, PARTITIONS, [p.ids, K, model.shape, kinds, key, places, labels], D, options, space, (5, 6), cost=1e6)
+        begin = model.model(options.free_weights or options.weights is not None)
+        launched(p, BEGIN, [begin, places, labels, points], D, options, space, (3,), cost=2e5)
+        constrained(p, points, options)
+        points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
+    return points
+
+
 def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) -> Result:
     """The best optimum of each data set, or of some `only`, from drawn starts and given ones (a multiple of D points)."""
     D, d = p.size, p.rows.columns
@@ -355,18 +371,9 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
         options.starts_of(K, p.rows.mass, model.free(K, d)) if drawn else (np.zeros(0, np.int64), np.zeros(D, np.int64))
     )
     many, few = options.climbed(K, p.rows.mass, model.free(K, d))
-    points = new_points(D * kinds.size, K, d)
-    if kinds.size:
-        places, labels = np.zeros((D, SUBSET), np.int64), np.zeros((D, kinds.size, SUBSET), np.int64)
-        key = Key(stream_word(Purpose.MIXTURE_START, (1 << 17) + min(K, 255)), *options.key)
-        space = Space.of(p, K)
-        launched(p, PARTITIONS, [p.ids, K, model.shape, kinds, key, places, labels], D, options, space, (5, 6), cost=1e6)
-        begin = model.model(options.free_weights or options.weights is not None)
-        launched(p, BEGIN, [begin, places, labels, points], D, options, space, (3,), cost=2e5)
-        constrained(p, points, options)
-        points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
-        if options.heavy is not None:
-            points = functools.reduce(lambda a, b: joined(a, b, D), p.source.begun(points))
+    points = drawn_starts(p, K, model, options, kinds, counts)
+    if kinds.size and options.heavy is not None:
+        points = functools.reduce(lambda a, b: joined(a, b, D), p.source.begun(points))
     if given is not None:
         points = joined(points, given, D)
     R = points.means.shape[0] // max(D, 1)

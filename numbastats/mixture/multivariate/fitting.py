@@ -39,7 +39,16 @@ from numbastats.mixture.multivariate.kernels.information import ENTROPY
 from numbastats.mixture.multivariate.launching import Space, launched
 from numbastats.mixture.multivariate.missing import observed_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
-from numbastats.mixture.multivariate.student import PILOT, heavy_of, refuse_with_tails, tails_noted, volumes, with_tails
+from numbastats.mixture.multivariate.student import (
+    FEWEST,
+    PILOT,
+    core_of,
+    heavy_of,
+    refuse_with_tails,
+    tails_noted,
+    volumes,
+    with_tails,
+)
 
 __all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of", "warn_of_fits"]
 
@@ -156,14 +165,20 @@ def _all_fits(p, sample, candidates, models, options, asked):
 def _heavy_fit(p, sample, K, model, options, given, drawn):
     """The fit of t components, or beside noise; this begins with the rows less likely by t components without it."""
     searched, given = p if sample is None else sample, list(given)
-    begun: list = []
+    begun, near = [], None
+    if (core := searched.source.core) is not None and drawn:  # without what is far out, as which starts take a component
+        kinds, counts = options.starts_of(K, core.rows.mass, options.free(model, K, core.rows.columns))
+        near = _carried(engine.drawn_starts(core, K, model, options, kinds, counts), core, searched)
     if options.heavy.noise is not False:
         pilot = with_tails(searched, PILOT, p.source.volume)
         alone = dataclasses.replace(options, heavy=PILOT, ends=False)
-        points = _fitted(pilot, K, model, alone, [], drawn).points
+        others = [] if near is None else list(pilot.source.begun(engine.Point(*(v.copy() for v in near))))
+        points = _fitted(pilot, K, model, alone, others, drawn).points
         share = pilot.source.shares(pilot, options.model(model), points, searched.source.noise)
-        p.source.share = searched.source.share = share
-        begun = list(searched.source.begun(points))
+        for weight in (FEWEST / np.maximum(searched.rows.mass, 1.0), share):  # hardly any, too, as where there is none
+            p.source.share = searched.source.share = weight
+            begun += searched.source.begun(engine.Point(*(v.copy() for v in points)))
+    begun += [] if near is None else searched.source.begun(near)
     if sample is None:
         r = _fitted(p, K, model, options, [*begun, *given], drawn)
     else:
@@ -310,8 +325,9 @@ def _parts(asked, options, cut):
     sample = engine.sampled(p, rows.x, rows.off, most, options) if large.any() else None if whole is p else p
     if options.heavy is not None:
         volume = volumes(rows, options.heavy)
-        whole = with_tails(whole, options.heavy, volume)
-        sample = None if sample is None else with_tails(sample, options.heavy, volume)
+        core = core_of(whole if sample is None else sample, whole, rows, most, options)
+        whole = with_tails(whole, options.heavy, volume, core)
+        sample = None if sample is None else with_tails(sample, options.heavy, volume, core)
     return [_part(cut._replace(rows=rows), whole, sample, asked, options)]
 
 

@@ -83,6 +83,11 @@ class NormalMixture(Result):
         Names of the columns, numbers from 0 on where the data had none.
     nan_policy : str
         With "marginal" densities and probabilities of rows with missing values are those of what is observed, else NaN.
+    df : numpy.ndarray of shape (K,), or None
+        Degrees of freedom of t components, whose locations are `means` and whose scale matrices are `covariances`; None for
+        normal components.
+    noise_weight, noise_volume : float
+        Weight of uniform noise of the density 1/noise_volume, which with `weights` adds up to 1; 0 and NaN without noise.
 
     Examples
     --------
@@ -106,9 +111,14 @@ class NormalMixture(Result):
     noise_volume: float = dataclasses.field(default=math.nan, kw_only=True, repr=False)
 
     @property
+    def _noisy(self):
+        """Whether noise was asked for."""
+        return not math.isnan(self.noise_volume)
+
+    @property
     def _heavy(self):
         """Whether there are t components, or is noise: these have densities of their own."""
-        return self.noise_weight > 0.0 or not (self.df is None or np.isinf(self.df).all())
+        return self._noisy or not (self.df is None or np.isinf(self.df).all())
 
     @property
     def _tails(self):
@@ -135,7 +145,7 @@ class NormalMixture(Result):
     def _without_noise(self, name):
         """Refuse what noise, a density without a region, has not."""
         self._there()
-        if self.noise_weight > 0.0:
+        if self._noisy:
             raise ValueError(
                 f"{name} is not known of noise, of which the volume is given and no region: use component_distributions, the "
                 "components without it"
@@ -157,7 +167,7 @@ class NormalMixture(Result):
         rows, order, shape = points_of(x, self.columns)
         (point, shift), n, K = self._point(), len(rows), self.n_components
         T = np.int64 if wanted == "labels" else np.float64
-        width = K + (self.noise_weight > 0.0)
+        width = K + self._noisy
         out = np.empty((n, width) if wanted == "resp" else n, rows.dtype if T is np.float64 else T)
         cost, workers = K * (10.0 + 0.2 * len(self.columns) ** 2), worker_count(workers)
         for lo in range(0, n, SLAB):  # so that no copy of all rows is made
@@ -181,7 +191,7 @@ class NormalMixture(Result):
 
     def _heavy_scores(self, rows, point, shift):
         """Log densities, probabilities and labels of rows (n, d), where there are t components or noise."""
-        n, K, noisy = len(rows), self.n_components, self.noise_weight > 0.0
+        n, K, noisy = len(rows), self.n_components, self._noisy
         found = {"density": np.empty(n), "resp": np.empty((n, K + 1)), "labels": np.empty(n, np.int64)}
         density = -math.inf
         if noisy:  # in the units of the kernel, without powers of 2 pi
@@ -224,10 +234,7 @@ class NormalMixture(Result):
         T = np.int64 if wanted == "labels" else np.float32 if x.dtype == np.float32 else np.float64
         if wanted == "resp":
             return x.map_blocks(
-                function,
-                dtype=T,
-                chunks=(x.chunks[0], (self.n_components + (self.noise_weight > 0.0),)),
-                meta=np.empty((0, 0), T),
+                function, dtype=T, chunks=(x.chunks[0], (self.n_components + self._noisy,)), meta=np.empty((0, 0), T)
             )
         return x.map_blocks(function, dtype=T, drop_axis=1, meta=np.empty(0, T))
 
@@ -600,8 +607,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         The next certified log-likelihood, NaN if none was seen.
     gap : float
         The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
-        Of models with parts in common after a step of EM. NaN with fixed weights or means, and of fits that begin at a given start
-        alone.
+        Of models with parts in common after a step of EM. NaN with fixed weights or means, and of fits that begin at a given
+        start alone.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
         at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations. Of more than 400
@@ -609,10 +616,11 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     condition : float
         The largest over the least eigenvalue of all covariances in the metric of the pooled one.
     se : dict
-        Standard errors of "weights", "means" and "covariances", of the shapes of these, NaN where the fit is not certified; empty
-        unless asked for.
+        Standard errors of "weights", "means" and "covariances", of t components "df", of noise "noise_weight", of the shapes of
+        these, NaN where the fit is not certified and for an infinite df; empty unless asked for.
     covariance_of_estimates : numpy.ndarray
-        Of (weights, means, lower triangles of covariances); (0, 0) unless asked for.
+        Of (weights, means, lower triangles of covariances), with t components or noise then of (df, noise_weight), too; (0, 0)
+        unless asked for.
     selection : Table
         A row for each number of components and model that was tried.
     settings : dict
@@ -694,8 +702,12 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
 
     def _headline(self) -> str:
         missing = f", {self.n_missing} missing" if self.n_missing else ""
+        word, noise = (
+            "component" if self.df is None else "t component",
+            f", noise of {self.noise_weight:.3g}" if self._noisy else "",
+        )
         return (
-            f"{counted(self.n_components, 'component')}, covariance {self.covariance!r}, {counted(self.n_used, 'row')} of "
+            f"{counted(self.n_components, word)}{noise}, covariance {self.covariance!r}, {counted(self.n_used, 'row')} of "
             f"{counted(len(self.columns), 'column')}"
             f"{missing}, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
         )
@@ -711,13 +723,14 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         import xarray
 
         names = [str(name) for name in self.columns]
-        variables = {
+        variables: dict[str, Any] = {
             "weight": ("component", self.weights),
             "mean": (("component", "column"), self.means),
             "covariance": (("component", "column", "other_column"), self.covariances),
         }
         variables |= {} if self.df is None else {"df": ("component", self.df)}
-        variables |= {name: ((), getattr(self, name)) for name in ("loglik", "bic", "aic", "icl", "status")}
+        numbers = ("loglik", "bic", "aic", "icl", "status", *(["noise_weight"] if self._noisy else []))
+        variables |= {name: ((), getattr(self, name)) for name in numbers}
         coordinates = {"component": np.arange(self.n_components), "column": names, "other_column": names}
         return xarray.Dataset(variables, coordinates, {"covariance_model": self.covariance})
 
@@ -739,13 +752,16 @@ class MultivariateBatch(Batch, OptionalIntervals):
     columns : tuple
     models : numpy.ndarray of str, shape (D,)
         The covariance model of each.
+    df : numpy.ndarray, shape (D, K)
+        Degrees of freedom, infinite for normal components.
+    family : str
+        "normal" or "student_t".
     numbers : dict of numpy.ndarray
         What `MultivariateFit` has as numbers, arrays (D,) that are attributes of the batch, too, as ``batch.loglik``.
     tried : dict of numpy.ndarray
         Columns of `selection`, (D, number of candidates) each.
     se : dict of numpy.ndarray
-        Standard errors of "weights", "means" and "covariances", of the shapes of these, NaN where a fit is not certified; empty
-        unless asked for.
+        Standard errors, as of `MultivariateFit`, with an axis for the data sets.
     covariance_of_estimates : dict
         Of the data sets that have one, by their number.
     notes : dict

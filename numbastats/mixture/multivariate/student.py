@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from numbastats._core.information import carried, inverse
+from numbastats._core.status import Status
 from numbastats.mixture.engine import run
+from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.covariances import MODELS
 from numbastats.mixture.multivariate.information import coordinates, slopes_of
 from numbastats.mixture.multivariate.kernels.passes import Point
@@ -27,9 +29,11 @@ from numbastats.mixture.multivariate.kernels.student import (
 from numbastats.mixture.multivariate.launching import on_the_host
 
 __all__ = [
+    "FEWEST",
     "PILOT",
     "Heavy",
     "Student",
+    "core_of",
     "heavy_of",
     "hypervolumes",
     "refuse_with_tails",
@@ -39,6 +43,7 @@ __all__ = [
     "with_tails",
 ]
 
+FAR = 10.0  # times the median distance
 NONE = 1e-9  # the weight below which noise has vanished
 FEWEST, MOST = 0.5, 0.5  # rows, and share of all, that noise begins with at least and at most
 
@@ -142,15 +147,16 @@ class Student:
     noise: np.ndarray
     volume: np.ndarray
     share: np.ndarray
+    core: Any = None  # the data sets without rows that are far out, as they are prepared; None where there are none
 
     @classmethod
-    def of(cls, p, heavy, volume):
+    def of(cls, p, heavy, volume, core=None):
         """For data sets as they are prepared."""
         scale = np.log(p.info["scale"]) - 0.5 * math.log(2.0 * math.pi)
         noise = np.full(p.size, -math.inf)
         if heavy.noise is not False:
             noise = -volume - p.rows.columns * np.where(np.isfinite(scale), scale, 0.0)
-        return cls(heavy, noise, volume, np.zeros(p.size))
+        return cls(heavy, noise, volume, np.zeros(p.size), core)
 
     def tails(self, K):
         """What kernels know."""
@@ -239,9 +245,49 @@ def scores(rows, point, df, noise, shift, outs):
     STUDENT_SCORES(rows, point, tails, shift, *outs)
 
 
-def with_tails(p, heavy, volume):
+def with_tails(p, heavy, volume, core=None):
     """Data sets as they are prepared, fitted with these tails beside noise of a volume whose logarithm is given (D,)."""
-    return dataclasses.replace(p, source=Student.of(p, heavy, volume))
+    if core is not None:  # a component has collapsed beside the other rows, not beside what is far out
+        unit = np.square(p.info["scale"] / core.info["scale"])[:, None]
+        p = dataclasses.replace(p, rows=p.rows._replace(pivots=np.minimum(core.rows.pivots * unit, p.rows.pivots)))
+    return dataclasses.replace(p, source=Student.of(p, heavy, volume, core))
+
+
+def core_of(searched, p, rows, most, options):
+    """The data sets without rows that are far out, at most so many rows of each; None where no row is.
+
+    These are more than `FAR` times the median distance from the centre of a Cauchy distribution, which they move little, in the
+    metric of its scale matrix.
+    """
+    D, d = p.size, p.rows.columns
+    plain = searched.rows._replace(pivots=np.zeros_like(searched.rows.pivots), least=np.zeros(D))
+    wide = with_tails(dataclasses.replace(searched, rows=plain, source=None), Heavy(df=1.0), np.zeros(D))
+    points, own = engine.new_points(D, 1, d), np.arange(d)
+    points.covariances[:, 0, own, own] = searched.rows.pivots[:, :d]
+    alone = dataclasses.replace(options, heavy=wide.source.heavy, ends=False)
+    state = engine.climbs(wide, np.arange(D), MODELS["full"].model(), points, alone, 100, 0, enough=1e-2)
+    good = (state["status"] == Status.OK) & (searched.info["status"] == 0)
+    inside = np.arange(len(rows.x)) - np.repeat(rows.off[:-1], np.diff(rows.off)) < np.repeat(
+        p.info["distinct"], np.diff(rows.off)
+    )
+    owner = np.repeat(np.arange(D), np.diff(rows.off))[inside]
+    x, w = rows.x[p.places[inside]], p.masses[inside]
+    scale = searched.info["scale"]
+    covariances = np.where(good[:, None, None], points.covariances[:, 0, :d, :d], np.eye(d))
+    roots = np.linalg.inv(np.linalg.cholesky(covariances))
+    away = (x - searched.centre[owner]) * scale[owner, None] - points.means[owner, 0, :d]
+    square = np.square(np.einsum("nij,nj->ni", roots[owner], away)).sum(axis=1)
+    order = np.lexsort((square, owner))
+    share = np.cumsum(w[order]) - np.concatenate([[0.0], np.cumsum(np.bincount(owner, w, D))])[owner[order]]
+    half = np.flatnonzero(share >= 0.5 * np.bincount(owner, w, D)[owner[order]])
+    middle = np.full(D, math.inf)
+    np.minimum.at(middle, owner[order][half], square[order][half])
+    kept = ~good[owner] | (square <= FAR * FAR * middle[owner])
+    if kept.all():
+        return None
+    off = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=D))])
+    core = engine.prepare(x[kept], w[kept], off, int(p.ids[0]), options)
+    return engine.sampled(core, x[kept], off, most, options) if searched is not p else core
 
 
 def volumes(rows, heavy):

@@ -170,7 +170,7 @@ def test_a_wreath_has_volumes_and_shapes_in_common():
 
 
 def test_fits_of_irises_are_at_least_the_published_ones():
-    """C. Fraley, A. Raftery, T. Murphy, L. Scrucca, "mclust version 4 for R" (University of Washington, technical report 597, 2012)."""
+    """Of C. Fraley, A. Raftery, T. Murphy, L. Scrucca: mclust version 4 for R (Washington, technical report 597, 2012)."""
     x = pytest.importorskip("sklearn.datasets").load_iris().data
     table = fit(x, (2, 3), ["VEV", "VVV"]).selection
     found = {(K, name): -bic for K, name, bic in zip(table["n_components"], table["covariance"], table["bic"], strict=True)}

@@ -170,3 +170,21 @@ def test_what_noise_has_not():
     assert len(found.component_distributions) == 2
     with pytest.raises(ValueError, match=r"\['normal', 'uniform'\]"):
         ns.mixture.fit(X[:, 0], 2, noise=True)
+
+
+@pytest.mark.parametrize("options", [dict(noise=True), dict(family="student_t"), dict(family="student_t", noise=True)])
+@pytest.mark.parametrize("size", [1e5, 1e11])
+def test_rows_beyond_all_measure_leave_the_clusters(options, size):
+    far = np.concatenate([X[:300], size * np.array([[1.0, -1.0], [2.0, 0.1], [-1.0, 1.0]])])
+    clean, found = ns.mixture.fit(X[:300], 2, rng=0), ns.mixture.fit(far, 2, rng=0, **options)
+    assert found.status == 0
+    np.testing.assert_allclose(found.means, clean.means, atol=0.5)
+    if "noise" in options:
+        assert (found.predict(far)[-3:] == -1).all()
+
+
+@pytest.mark.parametrize("family", ["normal", "student_t"])
+def test_noise_is_never_less_likely_than_none(family):
+    for seed in range(3):
+        x = spoilt(seed, 150, 3, 2, 10 * seed)
+        assert fit(x, family=family).loglik >= ns.mixture.fit(x, 2, family=family, rng=0).loglik - 1e-6

@@ -130,7 +130,7 @@ def test_what_the_test_refuses():
         (dict(equal="weights"), "no case of"),
         (dict(nan_policy="marginal"), "complete rows"),
         (dict(fixed_weights=[0.5, 0.5]), "like the others"),
-        (dict(family="gamma"), "family='normal' alone"),
+        (dict(family="gamma"), "fitted by family='normal'"),
         (dict(prior={"n0": 1}), "one dimension"),
     ):
         with pytest.raises(ValueError, match=said):

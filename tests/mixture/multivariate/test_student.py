@@ -303,3 +303,42 @@ def test_bad_data_sets_cost_the_others_nothing(bad):
         x[3, 1] = np.inf
     batch = ns.mixture.fit_many([X, x], 2, family="student_t", noise=True, rng=0)
     assert batch.status[0] == 0 and batch.status[1] in (4, 5, 7, 8) and np.isnan(batch.means[1]).all()
+
+
+def test_public_data():
+    """The first ten columns of breast cancer, one component: an ECM of its own gave 3748.8512, df 3.99008."""
+    data = pytest.importorskip("sklearn.datasets").load_breast_cancer().data[:, :10]
+    found = ns.mixture.fit(data, 1, family="student_t", rng=0)
+    assert (
+        found.status == 0
+        and found.loglik == pytest.approx(3748.8512, abs=1e-4)
+        and found.df[0] == pytest.approx(3.99008, abs=1e-5)
+    )
+    assert found.certificate == "exact" and "1 t component, covariance 'full'" in str(found)
+
+
+def test_blocks_of_dask_have_densities():
+    blocks = pytest.importorskip("dask.array").from_array(X, chunks=(100, 2))
+    found = fit(noise=True)
+    np.testing.assert_array_equal(found.logpdf(blocks).compute(), found.logpdf(X))
+    assert found.predict_proba(blocks).shape == (len(X), 3)
+    np.testing.assert_array_equal(found.predict_proba(blocks).compute(), found.predict_proba(X))
+    assert fit(blocks).loglik == fit().loglik  # few rows are read as they are
+    with pytest.raises(ValueError, match="no arrays of dask"):
+        fit(pytest.importorskip("dask.array").from_array(heavy(n=20_000), chunks=(5000, 2)))
+
+
+def test_threads_and_batches_change_no_bit():
+    many = np.stack([heavy(seed) for seed in range(4)])
+    one, other = (ns.mixture.fit_many(many, 2, family="student_t", noise=True, rng=0, workers=w) for w in (1, 2))
+    assert (one.loglik == other.loglik).all() and (one.means == other.means).all() and (one.df == other.df).all()
+
+
+def test_what_normal_fits_have_alone():
+    found = fit()
+    for call in (lambda: found.regression(X[:, :1], 1), lambda: ns.mixture.bootstrap(found, X), lambda: fit(covariance="VEI")):
+        with pytest.raises(ValueError, match="normal"):
+            call()
+    with pytest.raises(ValueError, match="se=True"):
+        fit(se="sandwich")
+    assert set(np.unique(fit(covariance="all").selection["covariance"])) == set(MODELS)

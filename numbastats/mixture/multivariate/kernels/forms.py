@@ -7,7 +7,7 @@ or all that is left without them. The information of covariances without parts i
 of these moves, and the second ones come with the gradient: what is certified is the Hessian along the manifold.
 
 M-steps: G. Celeux, G. Govaert (Pattern Recognition 28, 1995), with inner rounds that begin where the last step ended. Common axes
-are turned plane by plane to where the likelihood is largest for given variances along them, in the manner of B. Flury and
+are turned plane by plane to where the likelihood is largest for given variances along them, as by B. Flury and
 W. Gautschi (SIAM J. Sci. Stat. Comput. 7, 1986).
 """
 
