@@ -46,6 +46,7 @@ def class_of(family):
     if name is None:
         near = _near(family)
         meant = f"did you mean {' or '.join(map(repr, near))}? If not, " if near else ""
+        meant = "stable distributions are fitted by numbastats.stable.fit; " if "stable" in letters(family) else meant
         raise ValueError(f"family={family!r} is not known; {meant}the names are {', '.join(sorted(CLASSES))}")
     return CLASSES[name]
 
