@@ -270,8 +270,8 @@ def _check_arguments(logpdf, count):
     taken = inspect.signature(getattr(logpdf, "py_func", logpdf)).parameters if callable(logpdf) else {}
     if taken and len(taken) != 1 + count and all(p.kind is p.POSITIONAL_OR_KEYWORD for p in taken.values()):
         raise ValueError(
-            f"logpdf takes {', '.join(taken)}: the number of shapes is {len(taken) - 1}, but shapes= names {count}. Give each its name "
-            "and domain, as shapes={'a': 'positive'}"
+            f"logpdf takes {', '.join(taken)}: the number of shapes is {len(taken) - 1}, but shapes= names {count}. Give each "
+            "a name and a domain, as shapes={'a': 'positive'}"
         )
 
 

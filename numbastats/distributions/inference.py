@@ -858,7 +858,7 @@ BatchOfFits._estimates = staticmethod(estimates)
 def _periods(period, per):
     """Return periods, and the probabilities that a value exceeds their levels."""
     if not isinstance(per, int | float | np.integer | np.floating) or not 0.0 < per < math.inf:
-        raise ValueError(f"per={per!r} must be a number > 0, the number of values in a unit of time; a method is passed as method=")
+        raise ValueError(f"per={per!r} must be a number > 0, the values in a unit of time; pass a method as method=")
     periods = doubles(period, "period")
     if periods.ndim > 1:
         raise ValueError(f"period has shape {periods.shape}; pass one number, or several in one dimension")

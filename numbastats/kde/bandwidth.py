@@ -280,7 +280,8 @@ def _one_dimension(name, samples, weights):
     x, w, n = _prepare(samples, weights)
     if x.shape[1] != 1:
         raise ValueError(
-            f"bandwidth={name!r} is for d = 1 (got d = {x.shape[1]}); use 'plugin-matrix', 'plugin', 'lscv', 'eq9', 'scott' or 'silverman'"
+            f"bandwidth={name!r} is for d = 1 (got d = {x.shape[1]}); "
+            "use 'plugin-matrix', 'plugin', 'lscv', 'eq9', 'scott' or 'silverman'"
         )
     x = x[:, 0]
     mean = np.average(x, weights=w)
