@@ -2,9 +2,11 @@
 
 python asv_benchmarks/bayes_wide.py sizes [gaussian logit] [--draws 1000]
 python asv_benchmarks/bayes_wide.py coverage [--sets 50] [--draws 500]
+python asv_benchmarks/bayes_wide.py outcomes [poisson weibull] [--draws 1000] [--size 100 500]
 
 "sizes" fits simulated sets of 100 x 500, 72 x 3571 and 200 x 2000 with fixed numbers of draws; "coverage" counts how often 95 %
-intervals of the coefficients that are not 0 hold these, over sets of two classes of 100 x 500.
+intervals of the coefficients that are not 0 hold these, over sets of two classes of 100 x 500; "outcomes" fits counts, positive
+numbers, lifetimes and numbers with outliers, and has for each the slowest of all quantities.
 """
 
 from __future__ import annotations
@@ -16,9 +18,13 @@ import warnings
 import numpy as np
 
 import numbastats as ns
+from numbastats.bayes.responses import RESPONSES
 
 SIZES = (100, 500), (72, 3571), (200, 2000)
 TRUE = 3.0, -2.0, 1.5, 1.0
+OUTCOMES = "poisson", "negative_binomial", "gamma", "student_t", "weibull", "exponential", "lognormal", "loglogistic"
+SMALLER = 0.9, -0.7, 0.5, -0.4  # of logarithms of means and of times; the last one is hard to tell from 0
+OWN = {"log_sigma": np.log(0.6), "log_size": np.log(3.0), "log_shape": np.log(3.0), "log_df_minus_2": np.log(2.0)}
 
 
 def simulated(n, p, response, seed):
@@ -75,18 +81,45 @@ def coverage(sets, draws):
         print(f"{seed + 1} sets, {np.mean(held):.3f} of intervals; by coefficient {np.mean(held, axis=0).round(2)}", flush=True)
 
 
+def outcomes(responses, draws, n, p):
+    """A row for each response: draws, the largest R-hat, the least effective draws, both of log tau and own parameters, time."""
+    for response in responses:
+        rng, record = np.random.default_rng(0), RESPONSES[response]
+        X = rng.standard_normal((n, p))
+        own = {one.name: OWN[one.name] for one in record.own}
+        y = record.outcome_of(record.quantile(rng.random(n), 1.0 + X[:, :4] @ SMALLER, own))
+        options = dict(response=response, tau_scale=4.0 / ((p - 4) * n**0.5), warmup=min(draws, 1000), draws=draws, rng=1)
+        begin = time.process_time()
+        d = ns.bayes.HorseshoeRegression(**options).fit(X, y).draws_
+        seconds = time.process_time() - begin
+        others = np.stack([d["log_tau"], *(d[name] for name in own)], axis=2)
+        cells = [f"{f(v):{form}}" for v in (d["beta"], others) for f, form in ((_largest, ".3f"), (_least, ".0f"))]
+        print(f"| {response} | {n} x {p} | {draws} | {' | '.join(cells)} | {seconds:.0f} |", flush=True)
+
+
+def _largest(draws):
+    return ns.bayes.rhat(draws).max()
+
+
+def _least(draws):
+    return ns.bayes.ess_bulk(draws).min()
+
+
 def main():
     """Run what the arguments name."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["sizes", "coverage"])
-    parser.add_argument("responses", nargs="*", default=["gaussian", "logit"])
+    parser.add_argument("what", choices=["sizes", "coverage", "outcomes"])
+    parser.add_argument("responses", nargs="*")
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--sets", type=int, default=50)
+    parser.add_argument("--size", type=int, nargs=2, default=SIZES[0])
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ns.ConvergenceWarning)  # R-hat is in the table
         if options.what == "sizes":
-            sizes(options.responses, options.draws)
+            sizes(options.responses or ["gaussian", "logit"], options.draws)
+        elif options.what == "outcomes":
+            outcomes(options.responses or OUTCOMES, options.draws, *options.size)
         else:
             coverage(options.sets, options.draws)
 

@@ -7,17 +7,22 @@ docs/images/gallery, which docs/run_gallery.py makes.
 """
 
 import importlib
-import inspect
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE)]
 os.environ.setdefault("NUMBASTATS_MESSAGES", "0")
 
+import reference  # noqa: E402
+
 import numbastats  # noqa: E402
+
+with (HERE.parent / "pyproject.toml").open("rb") as file:
+    URLS = tomllib.load(file)["project"]["urls"]  # of the code and of issues, also those of the package's metadata; may be empty
 
 project = "numbastats"
 author = "The numbastats developers"
@@ -46,36 +51,40 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the sections Parameters and Returns have them
 numpydoc_show_class_members = False  # the template of classes lists methods
 
+ICONS = {"Source": "fa-code", "Issues": "fa-circle-exclamation"}
 html_theme = "pydata_sphinx_theme"
 html_title = "numbastats"
 html_static_path = ["images"]
 html_css_files = ["pages.css"]
+html_sidebars = dict.fromkeys(("changelog", "citation", "licence"), [])  # they have no section
 html_favicon = html_logo = "images/logo.svg"
 html_theme_options = {
     "logo": {"text": f"numbastats {release}"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "navbar_align": "left",
+    "header_links_before_dropdown": 5,
     "secondary_sidebar_items": ["page-toc"],
+    "icon_links": [{"name": name, "url": url, "icon": f"fa-solid {ICONS.get(name, 'fa-link')}"} for name, url in URLS.items()],
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True  # what is copied has neither prompts nor output
 
-PAPERS = {
-    f"plot_{name}.py"
-    for name in "bayes_probit kde_speed mixture_tables quantile_kernels quantile_recycle stable_density stable_fit".split()
-}
+GALLERY = (
+    "families compare_families kde_groups conditional_density kde_grid kde_bandwidth mixture_bmi mixture_clusters sparse_regression"
+).split()
 
 
-class PapersLast:
+class ByTask:
     """Order of the gallery."""
 
     def __init__(self, src_dir):
         pass
 
     def __call__(self, filename):
-        """The key of a script: tasks by name, the papers last."""
-        return (filename in PAPERS, filename)
+        """The key of an example: those of the list in its order, then the others by name."""
+        name = filename.removeprefix("plot_").removesuffix(".py")
+        return (GALLERY.index(name) if name in GALLERY else len(GALLERY), filename)
 
 
 sphinx_gallery_conf = {
@@ -86,25 +95,54 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
-    "within_subsection_order": PapersLast,
+    "within_subsection_order": ByTask,
 }
 
-PACKAGES = "stable kde kde.bandwidth bayes mixture quantile distributions random plot interop config testing".split()
-SCALARS = "elementary special normal incomplete bessel samplers counts philox hyperbolic tables".split()
+
+def written(path, lines):
+    """Write a page; unchanged ones are not built anew."""
+    text = "\n".join([*lines, ""])
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def summaries(names, *options):
+    """A table with a line for each name."""
+    return [".. autosummary::", *(f"   {option}" for option in options), "", *(f"   {name}" for name in names), ""]
+
+
+def heading(text, underline):
+    """A heading."""
+    return [text, underline * len(text), ""]
 
 
 def write_api():
-    """One page for each module: its docstring and a table of its public names, each with a page of its own."""
-    for name in ("", *PACKAGES, "scalar", *(f"scalar.{module}" for module in SCALARS)):
+    """A page for each module, with a page for each of its public names, and an index by what people do."""
+    scalars = [f"scalar.{name}" for name in reference.SCALARS]
+    below = {"scalar": scalars, "kde": ["kde.bandwidth"]}  # in the sidebar
+    for name in ("", *reference.PACKAGES, "scalar", *scalars):
         full = f"numbastats.{name}".rstrip(".")
-        module = importlib.import_module(full)
-        names = [n for n in module.__all__ if not inspect.ismodule(getattr(module, n))]
-        lines = [full, "=" * len(full), "", f".. automodule:: {full}", "   :no-members:", "", f".. currentmodule:: {full}", ""]
-        lines += [".. autosummary::", "   :toctree: generated", "", *(f"   {n}" for n in names), ""]
-        page = HERE / "api" / f"{full}.rst"
-        text = "\n".join(lines)
-        if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged pages are not built anew
-            page.write_text(text, encoding="utf-8")
+        importlib.import_module(full)
+        lines = [*heading(full, "="), f".. automodule:: {full}", "   :no-members:", "", f".. currentmodule:: {full}", ""]
+        if name.startswith("scalar"):
+            lines += summaries(reference.names_of(name), ":toctree: generated")
+        else:
+            parts = reference.grouped([name])
+            for title, (_, names) in parts.items():
+                lines += heading(title, "-") if len(parts) > 1 else []
+                lines += summaries([n.removeprefix(f"{name}.") for n in names], ":toctree: generated")
+        if name in below:
+            lines += [".. toctree::", "   :maxdepth: 1", "", *(f"   numbastats.{module}" for module in below[name])]
+        written(HERE / "api" / f"{full}.rst", lines)
+    lines = [*heading("API", "="), "Every public name by what it is for, with its page. Modules are on the left.", ""]
+    lines += [".. currentmodule:: numbastats", ""]
+    for title, (about, names) in reference.grouped().items():
+        lines += [*heading(title, "-"), about, "", *summaries(names, ":nosignatures:")]
+    lines += [*heading("Formulas for your own compiled code", "-"), "Functions of numbers: :doc:`/own_kernels`.", ""]
+    lines += [*summaries(["scalar", *scalars], ":nosignatures:")]
+    modules = ["", *(name for name in reference.PACKAGES if "." not in name), "scalar"]
+    lines += [".. toctree::", "   :hidden:", "", *(f"   numbastats.{name}".rstrip(".") for name in modules)]
+    written(HERE / "api" / "index.rst", lines)
 
 
 def title_examples(app, docname, source):
@@ -117,25 +155,38 @@ def title_examples(app, docname, source):
         source[0] = f"{head}.py:\n\n{first}\n{'=' * len(first)}\n{rest}.. GENERATED FROM{code}"
 
 
-def close_blocks(app, docname, source):
-    """Drop the empty line that a doctest needs before the end of a block of Markdown."""
+def complete_pages(app, docname, source):
+    """Drop the empty line that a doctest needs before the end of a block of Markdown; write the version, and words to be found."""
     if os.fspath(app.env.doc2path(docname)).endswith(".md"):
-        source[0] = source[0].replace("\n\n```\n", "\n```\n")
+        title, text = source[0].replace("\n\n```\n", "\n```\n").replace("{{ release }}", release).split("\n", 1)
+        words = "".join(f"\n```{{index}} ! {word}\n```\n" for word in reference.WORDS.get(docname, ()))
+        source[0] = f"{title}\n{words}{text}"
 
 
-def escape_bars(app, what, name, obj, options, lines):
-    """Bars in docstrings are absolute values, not substitutions."""
+def complete_docstrings(app, what, name, obj, options, lines):
+    """Bars in docstrings are absolute values, not substitutions; `distributions.fit` is a name of the package."""
     for i, line in enumerate(lines):
         if not line.startswith(">>>"):
+            line = re.sub(rf"(?<!`)`((?:{'|'.join(reference.PACKAGES)})\.\w+)`(?!`)", r"`numbastats.\1`", line)
             parts = re.split(r"(``.*?``)", line)  # literals are left alone
             lines[i] = "".join(part if part.startswith("``") else part.replace("|", r"\|") for part in parts)
 
 
+def illustrate(app, what, name, obj, options, lines):
+    """Plots have their picture below the first sentence of their page."""
+    picture = f"plot_{name.removeprefix('numbastats.plot.')}.svg"
+    if name.startswith("numbastats.plot.") and (HERE / "images" / picture).exists():
+        first = next(i for i, line in enumerate(lines) if line)
+        end = lines.index("", first) if "" in lines[first:] else len(lines)
+        lines[end:end] = ["", f".. image:: /images/{picture}", f"   :alt: what {name} draws", ""]
+
+
 def setup(app):
     """Called by Sphinx."""
-    app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before numpydoc's, of 500
+    app.connect("autodoc-process-docstring", illustrate, priority=600)  # after numpydoc's
+    app.connect("autodoc-process-docstring", complete_docstrings, priority=400)  # before numpydoc's, of 500
     app.connect("source-read", title_examples)
-    app.connect("source-read", close_blocks)
+    app.connect("source-read", complete_pages)
 
 
 write_api()

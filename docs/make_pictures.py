@@ -1,9 +1,9 @@
-"""Draw the pictures at the heads of pages, each by the code of its page, into docs/images.
+"""Draw the pictures of pages, each by the code of its page, into docs/images.
 
     python docs/make_pictures.py [--output FOLDER] [PAGE ...]
 
-A page with a picture has ``![what it shows](images/NAME.svg)`` at its head, and further down one block of Python without prompts,
-which draws it. The block runs after the page's other code above it. The file keeps a digest of that code, by which
+A picture is ``![what it shows](images/NAME.svg)``, mostly at the head of a page, and the next block of Python without prompts below it
+draws it. The block runs after all of the page's code above it. The file keeps a digest of that code, by which
 tests/test_pictures.py knows when a picture is older than its page.
 """
 
@@ -14,26 +14,32 @@ import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PICTURE = re.compile(r"^!\[[^\]]+\]\((?:\.\./)*images/(\w+\.svg)\)$", re.M)
-BLOCK = re.compile(r"^```(pycon|python)\n(.*?)^```$", re.M | re.S)
+PICTURE = r"^!\[[^\]]+\]\((?:\.\./)*images/(\w+\.svg)\)$"
+PARTS = re.compile(rf"{PICTURE}|^```(pycon|python)\n(.*?)^```$", re.M | re.S)
 
 
 def pictures():
-    """Pages that have a picture: path, name of the picture, code that draws it."""
+    """Pictures in the order of the pages: the page, the name, the code that draws it with all above."""
     for page in sorted([*HERE.glob("*.md"), *HERE.glob("subpackages/*.md")]):
-        text = page.read_text(encoding="utf-8")
-        if named := PICTURE.search(text):
-            yield page, named[1], _code(page, text)
-
-
-def _code(page, text):
-    """The code above the picture's block, and that block."""
-    code = []
-    for kind, body in BLOCK.findall(text):
-        if kind == "python":
-            return "".join([*code, body])
-        code += [example.source for example in doctest.DocTestParser().get_examples(body)]
-    raise ValueError(f"{page.name} names a picture and has no block of Python that draws it")
+        code, asked = [], None
+        for name, kind, body in PARTS.findall(page.read_text(encoding="utf-8")):
+            if name and asked:
+                break
+            if name:
+                asked = name
+            elif kind == "pycon":
+                code += [
+                    example.source
+                    for example in doctest.DocTestParser().get_examples(body)
+                ]
+            elif asked:
+                code.append(body)
+                yield page, asked, "".join(code)
+                asked = None
+        if asked:
+            raise ValueError(
+                f"{page.name} names the picture {asked} and has no block of Python below that draws it"
+            )
 
 
 def digest(code):
@@ -55,16 +61,35 @@ def main():
         "path.simplify_threshold": 0.5,
     }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("pages", nargs="*", help="names of pages without .md; all by default")
-    parser.add_argument("--output", type=Path, default=HERE / "images", help="folder for the pictures")
-    parser.add_argument("--png", action="store_true", help="PNG instead, to look at")
+    parser.add_argument(
+        "pages", nargs="*", help="names of pages without .md; all by default"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=HERE / "images",
+        help="folder for the pictures",
+    )
+    parser.add_argument(
+        "--png", action="store_true", help="PNG instead, to look at"
+    )
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
+    done, names = (None, ""), {}
     for page, name, code in pictures():
         if given.pages and page.stem not in given.pages:
             continue
-        exec(compile(code, str(page), "exec"), {"__name__": page.stem})
-        metadata = {} if given.png else {"Description": digest(code), "Date": None, "Creator": None}
+        if done[0] != page or not code.startswith(done[1]):
+            done, names = (page, ""), {"__name__": page.stem}
+        exec(
+            compile(code[len(done[1]) :], str(page), "exec"), names
+        )  # after the code of the pictures above
+        done = page, code
+        metadata = (
+            {}
+            if given.png
+            else {"Description": digest(code), "Date": None, "Creator": None}
+        )
         path = given.output / (name.replace(".svg", ".png") if given.png else name)
         pyplot.gcf().savefig(path, metadata=metadata)
         pyplot.close("all")

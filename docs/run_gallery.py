@@ -19,6 +19,7 @@ from pathlib import Path
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SMOKE = {  # names that an example sets, and what they are set to
     "plot_bayes_probit": dict(ROWS=2_000, COLUMNS=20, ITERATIONS=100, SIZES=(1_000, 4_000)),
+    "plot_compare_families": dict(COUNT=19),
     "plot_conditional_density": dict(POSITIONS=(25, 85)),
     "plot_kde_grid": dict(SAMPLES=500, SHAPE=(40, 42)),
     "plot_kde_speed": dict(SAMPLES_DIVIDED_BY=1000, GRIDS_DIVIDED_BY=10),
@@ -27,6 +28,7 @@ SMOKE = {  # names that an example sets, and what they are set to
     "plot_mixture_tables": dict(SINGLE={100: (0.0062, 0.01576)}, MANY={10: (1.12048, 0.05364)}, VALUES=200),
     "plot_quantile_kernels": dict(VALUES=4_096, POINTS=40, ROUNDS=3),
     "plot_quantile_recycle": dict(DRAWS=20_000, SIZES=[64, 256], RUNS=4),
+    "plot_sparse_regression": dict(DRAWS=500),
     "plot_stable_density": dict(POINTS=50, EVERY=5, SIZES=(100, 1_000), ALPHAS=[0.3, 0.9, 1.5]),
     "plot_stable_fit": dict(ALPHAS=[0.4, 1.5], BETAS=[0.5], SETS=2, SIZE=200),
 }
@@ -62,9 +64,15 @@ def with_sizes(source, values):
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
+def script(name):
+    """The file of an example, of whichever section."""
+    (path,) = EXAMPLES.rglob(f"{name}.py")
+    return path
+
+
 def run(name, smoke, pictures):
     """Run one; its exit status."""
-    source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    source = script(name).read_text(encoding="utf-8")
     source = with_sizes(source, SMOKE.get(name, {}) if smoke else {})
     if pictures is not None:
         source += KEEP.format(path=str(pictures.resolve() / f"{name}.png"))
@@ -82,7 +90,7 @@ def main():
     parser.add_argument("--pictures", type=Path, help="folder for the thumbnails")
     options = parser.parse_args()
     failed = []
-    for name in options.names or sorted(path.stem for path in EXAMPLES.glob("plot_*.py")):
+    for name in options.names or sorted(path.stem for path in EXAMPLES.rglob("plot_*.py")):
         print(f"\n{name}", flush=True)
         failed += [name] * (run(name, options.smoke, options.pictures) != 0)
     if failed:

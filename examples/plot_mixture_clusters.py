@@ -15,7 +15,7 @@ data = load_iris(as_frame=True)
 flowers = data.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
 
 # %%
-# All four covariance models with one to five components. BIC and ICL both take two: two of the species overlap.
+# All fourteen covariance models with one to five components. BIC and ICL both take two: two of the species overlap.
 
 MOST = 5
 for criterion in ("bic", "icl"):

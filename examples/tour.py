@@ -4,10 +4,10 @@ Real data, a table of results and times, plots:
 
     pip install ".[examples]" && python examples/tour.py
 
-Every part is a module beside this one, tour_<part>.py, whose `run(rows, folder)` appends lines (what, result, seconds, other
-package, how many times faster than it) and saves its plots in the folder; seconds, package and ratio may be None. What they call
-is compiled before, on all cores. Calls are timed after a first one, in turns with the other package, and the median is printed;
-what takes seconds is timed once.
+Every part is a module beside this one, tour_<part>.py, whose `run(rows, figure)` appends lines (what, result, seconds, other
+package, how many times faster than it) and draws into its part of the figure; seconds, package and ratio may be None. What they
+call is compiled before, on all cores. Calls are timed after a first one, in turns with the other package, and the median is
+printed; what takes seconds is timed once.
 """
 
 from __future__ import annotations
@@ -23,22 +23,10 @@ from tour_kernels import COMPILING, KERNELS, LONGEST
 import numbastats as ns
 
 # sphinx_gallery_thumbnail_path = "images/tour.png"
-FONT = 14  # of the plots, which are half as large in the overview
+FONT = 11  # of all plots
 PARTS = ("normality", "risk", "stable", "kde", "mixture", "bayes")
+PLACES = ("stable", "risk", "normality", "mixture", "kde", "bayes")  # in the figure, by rows
 WIDTHS = 50, 60
-
-
-def overview(folder):
-    """All plots in one picture, tour.png."""
-    from matplotlib import pyplot as plt
-
-    heights = {"height_ratios": (3.0, 3.2, 4.8)}
-    figure, axes = plt.subplots(3, 2, figsize=(14, 11), layout="constrained", gridspec_kw=heights)
-    for axis, part in zip(axes.flat, ("stable", "risk", "normality", "mixture", "kde", "bayes"), strict=True):
-        axis.imshow(plt.imread(folder / f"tour_{part}.png"), interpolation="lanczos")
-        axis.axis("off")
-    figure.savefig(folder / "tour.png", dpi=90)
-    plt.close(figure)
 
 
 def two_digits(value):
@@ -49,7 +37,7 @@ def two_digits(value):
 def main():
     """Run every part, print its lines."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for the plots")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output", help="folder for tour.png")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
     cores = os.cpu_count() or 1
@@ -61,19 +49,21 @@ def main():
     )
     from matplotlib import pyplot as plt
 
-    plt.rcParams["font.size"] = FONT
+    plt.rcParams |= {"font.size": FONT, "axes.titlesize": FONT, "figure.titlesize": FONT}
+    figure = plt.figure(figsize=(14, 13.5), layout="constrained")
+    places = dict(zip(PLACES, figure.subfigures(3, 2, height_ratios=(3.0, 3.2, 4.8)).flat, strict=True))
     ns.warmup(KERNELS, workers=-1, progress=True)
     print(f"{'':{WIDTHS[0]}s} {'result':{WIDTHS[1]}s} {'seconds':>8s}  times as fast as", flush=True)
     for part in PARTS:
         rows = []
-        importlib.import_module(f"tour_{part}").run(rows, folder)
+        importlib.import_module(f"tour_{part}").run(rows, places[part])
         for what, result, seconds, other, ratio in rows:
             timing = "" if seconds is None else two_digits(seconds)
             faster = f"{two_digits(ratio)}x {other}" if other else ""
             print(f"{what:{WIDTHS[0]}s} {result:{WIDTHS[1]}s} {timing:>8s}  {faster}".rstrip())
         print(flush=True)
-    overview(folder)
-    print(f"plots: {folder}")
+    figure.savefig(folder / "tour.png", dpi=90)
+    print(f"plots: {folder / 'tour.png'}")
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ the sampler goes on until R-hat is below 1.01 and the effective sample size (ESS
 from __future__ import annotations
 
 import numpy as np
-from matplotlib import pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from tour_timing import SMOKE, timed
 
 import numbastats as ns
 
 
-def run(rows, folder):
+def run(rows, figure):
     """Horseshoe probit regression, its convergence, and how well it predicts tumours that it has not seen."""
     data = load_breast_cancer()
     X, y = data.data, data.target == 0
@@ -41,11 +40,9 @@ def run(rows, folder):
     rows.append((f"  outcomes of the {unseen.size} other tumours", text, None, None, None))
 
     order = np.argsort(effect)
-    figure, axis = plt.subplots(figsize=(7, 7), constrained_layout=True)
+    axis = figure.subplots()
     low, high = table["lower"][1:31] * spread, table["upper"][1:31] * spread
     axis.errorbar(effect[order], np.arange(30), xerr=[(effect - low)[order], (high - effect)[order]], fmt="ko", ms=3)
     axis.axvline(0.0, color="0.7")
-    axis.set_yticks(np.arange(30), data.feature_names[order])
-    axis.set(xlabel="coefficient per sd: mean, 95 % interval", title="positive: malignant, negative: benign")
-    figure.savefig(folder / "tour_bayes.png", dpi=120)
-    plt.close(figure)
+    axis.set_yticks(np.arange(30), data.feature_names[order], fontsize="small")
+    axis.set(xlabel="coefficient per sd: mean, 95 % interval", title="probit regression: right of 0 malignant, left benign")

@@ -8,7 +8,6 @@ the nuclei, benign and malignant, and where one is more likely than the other.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib import pyplot as plt
 from scipy.stats import gaussian_kde
 from sklearn.datasets import load_breast_cancer
 from tour_timing import SMOKE, race
@@ -18,7 +17,7 @@ import numbastats as ns
 MASSES = (0.95, 0.75, 0.5)  # shares of a density within its contours
 
 
-def run(rows, folder):
+def run(rows, figure):
     """Densities of both groups, their overlap, and a cross-validated bandwidth."""
     data = load_breast_cancer()
     x = data.data[:, [list(data.feature_names).index(name) for name in ("mean radius", "mean texture")]]
@@ -59,20 +58,22 @@ def run(rows, folder):
         )
     )
 
-    figure, panel = plt.subplots(figsize=(6.4, 4.8), constrained_layout=True)
+    panel = figure.subplots()
     for (name, f), colour in zip(densities.items(), ("tab:red", "tab:blue"), strict=True):
         levels = ns.kde.hdr_levels(f, MASSES, cell=cell)
         lines = panel.contour(axes[0], axes[1], f.T, levels=levels, colors=colour, linewidths=1)
-        panel.clabel(lines, fmt={level: f"{mass:.0%}" for level, mass in zip(levels, MASSES, strict=True)}, fontsize=9)
+        panel.clabel(lines, fmt={level: f"{mass:.0%}" for level, mass in zip(levels, MASSES, strict=True)})
         panel.plot(*groups[name].T, ".", ms=2, color=colour, label=name)
     odds = share["benign"] * densities["benign"] - share["malignant"] * densities["malignant"]
     total = sum(share[name] * f for name, f in densities.items())
     where = total > ns.kde.hdr_levels(total, 0.95, cell=cell)  # beyond, single tumours decide
     panel.contour(axes[0], axes[1], np.where(where, odds, np.nan).T, levels=[0], colors="k", linewidths=1.5)
-    panel.set(xlabel="mean radius of nuclei", ylabel="mean texture (sd of grey levels)", title="569 tumours; black: equal odds")
+    panel.set(
+        xlabel="mean radius of nuclei",
+        ylabel="mean texture (sd of grey levels)",
+        title="569 tumours: shares within contours; black: equal odds",
+    )
     panel.legend(frameon=False)
-    figure.savefig(folder / "tour_kde.png", dpi=120)
-    plt.close(figure)
 
 
 def k_loo(fitted, x, own):

@@ -8,7 +8,6 @@ every one fitted to a certified local maximum.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib import pyplot as plt
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.mixture import GaussianMixture
 from tour_timing import SMOKE, race, timed
@@ -18,7 +17,7 @@ import numbastats as ns
 FEW = 0.05  # a component with less of the values is an accident of the sample
 
 
-def run(rows, folder):
+def run(rows, figure):
     """Number of groups by BIC, and a bootstrap of a mixture."""
     petals = load_iris().data[:, 2]
     [(best, seconds)] = race(3, lambda: ns.mixture.fit(petals, range(1, 5), family="lognormal", rng=1))
@@ -55,14 +54,14 @@ def run(rows, folder):
     rows.append(("  log-likelihood above scikit-learn's", text, None, None, None))
 
     good = batch.status == 0
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), constrained_layout=True)
+    axes = figure.subplots(1, 2)
     grid = np.linspace(petals.min() - 0.3, petals.max() + 0.3, 300)
     axes[0].hist(petals, bins=30, density=True, color="0.85")
     axes[0].plot(grid, best.pdf(grid), "k-")
     axes[0].set(xlabel="petal length, cm", ylabel="density", title=f"150 irises: {best.n_components} groups by BIC")
     small = batch.weights.min(axis=1) < FEW
-    for chosen, label in ((good & ~small, "both components large"), (good & small, f"one below {FEW:.0%} of the values")):
+    for chosen, label in ((good & ~small, f"both groups > {FEW:.0%}"), (good & small, f"one group < {FEW:.0%}")):
         axes[1].plot(batch.means[chosen, 0], batch.means[chosen, 1], ".", ms=3, label=label)
-    axes[1].set(xlabel="first mean, kg/m$^2$", ylabel="second mean, kg/m$^2$", title="body-mass index, bootstrap")
-    axes[1].legend(frameon=False, fontsize="small", loc="upper left", markerscale=3)
-    figure.savefig(folder / "tour_mixture.png", dpi=120)
+    axes[1].set(xlabel="mean of one group, kg/m²", ylabel="mean of the other")
+    axes[1].set(title=f"body-mass index, {len(samples):,} times")
+    axes[1].legend(frameon=False, loc="upper left", markerscale=3)

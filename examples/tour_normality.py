@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.special
-from matplotlib import pyplot as plt
 from sklearn.datasets import load_diabetes
 from tour_timing import SMOKE, race
 
@@ -23,11 +22,11 @@ def ppcc(ordered, scores):
     return centred @ scores / np.sqrt((centred**2).sum(axis=-1) * (scores @ scores))
 
 
-def run(rows, folder):
+def run(rows, figure):
     """Quantile-quantile analysis of body-mass index and blood pressure."""
     data = load_diabetes(scaled=False)
     columns = {name: data.data[:, data.feature_names.index(name)] for name in ("bmi", "bp")}
-    labels = {"bmi": "body-mass index, kg/m$^2$", "bp": "mean blood pressure, mmHg"}
+    labels = {"bmi": "body-mass index, kg/m²", "bp": "mean blood pressure, mmHg"}
     n = data.data.shape[0]
     positions = (np.arange(1, n + 1) - 0.375) / (n + 0.25)  # Blom
     scores = ns.quantile.ndtri(positions)
@@ -57,7 +56,7 @@ def run(rows, folder):
     normals.sort(axis=1)
     null = ppcc(normals, scores)
     envelope = np.quantile(normals, [0.025, 0.975], axis=0)
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), constrained_layout=True)
+    axes = figure.subplots(1, 2)
     for axis, (name, x) in zip(axes, columns.items(), strict=True):
         ordered = np.sort(x)
         statistic = ppcc(ordered[None], scores)[0]
@@ -75,9 +74,7 @@ def run(rows, folder):
         )
         axis.fill_between(scores, mean + sd * envelope[0], mean + sd * envelope[1], color="0.85", label="95 % of normal samples")
         axis.plot(scores, mean + sd * scores, "k-", lw=0.8)
-        axis.plot(scores, ordered, ".", ms=3, label=f"data, r = {statistic:.4f}, {p}")
+        axis.plot(scores, ordered, ".", ms=3, label=f"correlation {statistic:.4f}")
         axis.set(xlabel="normal quantile", ylabel=labels[name])
         axis.legend(loc="upper left", frameon=False)
-    figure.suptitle(f"{n} patients against the normal distribution; pressures are rounded")
-    figure.savefig(folder / "tour_normality.png", dpi=120)
-    plt.close(figure)
+    figure.suptitle(f"{n} patients: is a normal distribution tenable? Pressures are rounded")

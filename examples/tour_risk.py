@@ -13,7 +13,6 @@ import functools
 import numpy as np
 import scipy.special
 from arch.data import sp500
-from matplotlib import pyplot as plt
 from tour_timing import SMOKE, race
 
 import numbastats as ns
@@ -54,13 +53,13 @@ def risks(loss, parts=20):
     return each.mean(axis=1), each.std(axis=1, ddof=1) / parts**0.5
 
 
-def run(rows, folder):
+def run(rows, figure):
     """Fit the distributions, recycle the normal draws, tabulate and plot the losses."""
     x = daily_returns()
     scenarios = 2_000 if SMOKE else 1_000_000
     z = ns.random.normal(size=(scenarios, DAYS), rng=2018)
     part = z[: scenarios // 20]
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), constrained_layout=True)
+    axes = figure.subplots(1, 2)
     for name, fit in fitted_distributions().items():
         recycle = recycler(name, fit)
         calls, other, ratio = [lambda f=recycle: f(z)], None, None
@@ -82,5 +81,3 @@ def run(rows, folder):
     axes[1].set(xlabel="ten-day loss, % (left of 0: gains)", ylabel="density", xlim=(-25, 45), ylim=(1e-6, 0.3))
     axes[1].legend(frameon=False)
     figure.suptitle(f"S&P 500, {x.size:,} days; ten days by {z.size:,} recycled normal draws")
-    figure.savefig(folder / "tour_risk.png", dpi=120)
-    plt.close(figure)

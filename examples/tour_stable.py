@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.stats
-from matplotlib import pyplot as plt
 from tour_risk import daily_returns, fitted_distributions
 from tour_timing import SMOKE, best_of, timed
 
@@ -18,7 +17,7 @@ import numbastats as ns
 LOSS = 9.0  # per cent
 
 
-def run(rows, folder):
+def run(rows, figure):
     """Stable distribution of daily returns."""
     returns = daily_returns()
     found, seconds = best_of(lambda: ns.stable.fit(returns), 1 if SMOKE else 3)
@@ -53,7 +52,7 @@ def run(rows, folder):
     text = f"from a table, agrees with SciPy to {difference:.1e}"
     rows.append((what, text, seconds, f"SciPy (per value, of {few.size})", ratio))
 
-    figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), constrained_layout=True)
+    axes = figure.subplots(1, 2)
     shown = {name: fitted[name] for name in dict.fromkeys(("stable", ranked[0], "normal"))}
     ns.plot.density(returns, shown, ax=axes[0])
     axes[0].set(xlabel="daily return, % (99.8 % of days)")
@@ -61,8 +60,6 @@ def run(rows, folder):
     figure.suptitle(f"S&P 500, 1999 to 2018: {ranked[0]} fits best by AIC, stable is {behind:.0f} behind")
     ns.plot.tail(returns, shown, side="lower", ax=axes[1])
     axes[1].set(xlabel="daily loss, %", ylabel="share of days with a larger loss", xlim=(0.1, 30), ylim=(1e-5, 1))
-    figure.savefig(folder / "tour_stable.png", dpi=120)
-    plt.close(figure)
 
 
 def scipy_density(x, dist):

@@ -1,6 +1,7 @@
 """Plots of data against distributions and of fits, by matplotlib, which must be installed.
 
 Every function draws into `ax`, or into the axes of a new figure, and returns the axes: titles, limits and files are left to you.
+Colours are those of the current style of matplotlib, greys lie between its ink and its background. :doc:`/plotting` shows all.
 Data that are known in part are passed as to `distributions.fit`, with `event`, `censored` and `entry`, or as the result of
 `distributions.survival`: what is drawn of them is that estimate, with a band.
 """
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_BARS = 1000
+_SLOWEST = 4  # parameters that are drawn without a name
 _TICKS = np.array([1e-4, 1e-3, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999])
 
 __all__ = [
+    "calibration",
+    "check",
     "contours",
     "criteria",
     "densities",
@@ -45,6 +49,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def _axes(ax, **size):
     if ax is not None:
         return ax
@@ -53,6 +61,14 @@ def _axes(ax, **size):
     except ImportError:
         raise ImportError("numbastats.plot needs matplotlib: pip install matplotlib") from None
     return pyplot.subplots(layout="constrained", **size)[1]
+
+
+def _ink(ax, grey=0.0):
+    """Between the colour of the labels of axes (0, black by default) and that behind them (1): what every style shows."""
+    from matplotlib.colors import to_rgb
+
+    ink, face = np.array(to_rgb(ax.xaxis.label.get_color())), np.array(to_rgb(ax.get_facecolor()))
+    return tuple(((1.0 - grey) * ink + grey * face).tolist())
 
 
 def _data(data):
@@ -179,11 +195,13 @@ def tail(  # noqa: PLR0913
         Of the band, between 0 and 1.
     points : int
         Places where distributions are evaluated.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
 
     Raises
     ------
@@ -210,7 +228,7 @@ def tail(  # noqa: PLR0913
     if not shown.any():
         raise ValueError(f"no value is {'> 0' if side == 'upper' else '< 0'}, so there is no {side} tail to show on log axes")
     ax = _axes(ax)
-    ax.loglog(x[shown], share[shown], ".", color="0.3", ms=4, label="data")
+    ax.loglog(x[shown], share[shown], ".", color=_ink(ax, 0.3), ms=4, label="data")
     grid = np.geomspace(np.quantile(x[shown], 0.05), 2.0 * x[-1], points)
     for label, one in drawn.items():
         ax.loglog(grid, one.sf(grid) if side == "upper" else one.cdf(-grid), label=label)
@@ -228,7 +246,7 @@ def _censored_tail(known, distributions, side, level, points, ax):
     if not (known.time > 0.0).any():
         raise ValueError("no value is > 0, so there is no upper tail to show on log axes")
     ax = _axes(ax)
-    _steps(ax, known, level, "log-log", "0.3", "data")
+    _steps(ax, known, level, "log-log", _ink(ax, 0.3), "data")
     first = known.time[(known.time > 0.0) & (known.events > 0.0)]
     grid = np.geomspace(first[0] if first.size else known.last, 2.0 * known.last, points)
     for label, one in drawn.items():
@@ -252,7 +270,7 @@ def _histogram(ax, x, least=5, zeros=0) -> tuple[float, float]:
     bins = int(np.clip((high - low) / width if width > 0.0 else 50, least, 200))
     counts, edges = np.histogram(x, bins, (low, high))
     label = f"data, beside {percent(round(zeros / (x.size + zeros), 3))} zeros" if zeros else "data"
-    ax.stairs(counts / ((x.size + zeros) * np.diff(edges)), edges, fill=True, color="0.85", label=label)
+    ax.stairs(counts / ((x.size + zeros) * np.diff(edges)), edges, fill=True, color=_ink(ax, 0.85), label=label)
     return float(low), float(high)
 
 
@@ -272,7 +290,7 @@ def _censored_histogram(ax, known, apart=False) -> tuple[float, float]:
     masses = -np.diff(np.r_[1.0, known.survival])
     zeros = masses * ((known.time == 0.0) & ~wide & apart)
     label = f"data, beside {percent(round(zeros.sum(), 3))} zeros" if zeros.any() else "data"
-    ax.stairs(np.diff(below @ (masses - zeros)) / np.diff(edges), edges, fill=True, color="0.85", label=label)
+    ax.stairs(np.diff(below @ (masses - zeros)) / np.diff(edges), edges, fill=True, color=_ink(ax, 0.85), label=label)
     return float(low), float(high)
 
 
@@ -286,11 +304,11 @@ def _density_axes(ax: Axes) -> Axes:
 def _bars(ax, shares, drawn):
     """Bars of the shares of counts, and probabilities beside them."""
     k = np.arange(shares.size)
-    ax.bar(k, shares, width=0.8, color="0.85", label="data")
+    ax.bar(k, shares, width=0.8, color=_ink(ax, 0.85), label="data")
     for i, (label, one) in enumerate(drawn.items()):
         at = k + 0.6 * ((i + 1) / (len(drawn) + 1) - 0.5) * (len(drawn) > 1)
-        ax.vlines(at, 0.0, one.pmf(k), color=f"C{i % 10}", lw=1)
-        ax.plot(at, one.pmf(k), "o", ms=4, color=f"C{i % 10}", label=label)
+        ax.vlines(at, 0.0, one.pmf(k), color=f"C{i}", lw=1)
+        ax.plot(at, one.pmf(k), "o", ms=4, color=f"C{i}", label=label)
     ax.set(xlabel="count", ylabel="probability")
     ax.legend(frameon=False)
     return ax
@@ -330,11 +348,13 @@ def density(
         What is known of the data, as in `distributions.fit`: each bin then has the probability that their estimate has there.
     points : int
         Places where densities are evaluated.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
 
     Raises
     ------
@@ -390,11 +410,21 @@ def qq(
     level : float
         Confidence of the band at each place, between 0 and 1, for samples of exactly this distribution; samples stay closer to
         the line than the band says where the parameters were estimated from the same data.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no distribution, data that are not one series of two values or more, and data known in part without a
+        distribution.
 
     Notes
     -----
@@ -421,9 +451,9 @@ def qq(
     expected = distribution.ppf((i - 0.5) / x.size)
     low, high = (distribution.ppf(betaincinv(i, x.size + 1 - i, p)) for p in (0.5 - 0.5 * level, 0.5 + 0.5 * level))
     ax = _axes(ax)
-    ax.fill_between(expected, low, high, color="0.88", label=f"{percent(level)} of samples, at each place")
+    ax.fill_between(expected, low, high, color=_ink(ax, 0.88), label=f"{percent(level)} of samples, at each place")
     ends = [np.nanmin(expected), np.nanmax(expected)]  # NaN below a threshold
-    ax.plot(ends, ends, "k-", lw=0.8)
+    ax.plot(ends, ends, "-", color=_ink(ax), lw=0.8)
     ax.plot(expected, x, ".", ms=4, label="data")
     ax.set(xlabel="quantile of the distribution", ylabel="ordered data")
     ax.legend(frameon=False)
@@ -459,12 +489,12 @@ def fit(  # noqa: PLR0913
         Of that band, between 0 and 1.
     points : int
         Places where densities and distribution functions are evaluated.
-    axes : array of four matplotlib axes, optional
-        Those of a new figure by default.
+    axes : array of four matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    array of matplotlib axes, of shape (2, 2) where they are new
+    array of matplotlib.axes.Axes, of shape (2, 2) where they are new
 
     Raises
     ------
@@ -497,18 +527,18 @@ def fit(  # noqa: PLR0913
     density(data if known is None else known, shown, points=points, ax=above)
     if known is None:
         share = (np.arange(x.size) + 0.5) / x.size
-        cumulated.step(x, np.arange(1, x.size + 1) / x.size, where="post", color="0.3", lw=0.8, label="data")
+        cumulated.step(x, np.arange(1, x.size + 1) / x.size, where="post", color=_ink(cumulated, 0.3), lw=0.8, label="data")
         grid = np.linspace(x[0], x[-1], points)
     else:
         share = _plotting_positions(known)
-        _steps(cumulated, known, level, "log-log", "0.3", "data", falling=False)
+        _steps(cumulated, known, level, "log-log", _ink(cumulated, 0.3), "data", falling=False)
         grid = np.linspace(min(x[0], 0.0) if x[0] < 0.2 * known.last else x[0], known.last, points)
     counts = _are_counts(shown)
     grid = np.unique(np.round(grid)) if counts else grid
     up_to = np.searchsorted(x, x, "right") / x.size if known is None else 1.0 - known.survival[known.events > 0.0]
     jumps = (x == 0.0) & any(map(_is_apart, shown.values()))  # there both distribution functions are compared after their jumps
     for ax, ends in ((quantiles, x[[0, -1]]), (probabilities, [0.0, 1.0])):
-        ax.plot(ends, ends, "k-", lw=0.8)
+        ax.plot(ends, ends, "-", color=_ink(ax), lw=0.8)
     for label, one in shown.items():
         cumulated.plot(grid, one.cdf(grid), label=label, drawstyle="steps-post" if counts else "default")
         quantiles.plot(one.ppf(share), x, ".", ms=4, label=label)
@@ -553,11 +583,20 @@ def contours(
         An estimator with the options you want; it is fitted to a copy of itself. By default ``KDE()``.
     shared : bool
         With `by`: one kernel matrix for all groups, as `numbastats.kde.grid` has it.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        For samples that are no points in the plane, masses that are not between 0 and 1, and what `numbastats.kde.KDE` refuses.
     """
     from numbastats import kde as room
 
@@ -575,8 +614,8 @@ def contours(
     ax = _axes(ax)
     for i, (label, one) in enumerate(found.items()):
         grid, levels = np.asarray(to_host(one.grid(axes), "grid")), one.hdr_levels(masses[::-1])
-        colour = {"cmap": "viridis"} if by is None else {"colors": f"C{i % 10}"}
-        dots = {"color": "0.75"} if by is None else {"color": f"C{i % 10}", "alpha": 0.3, "label": str(label)}
+        colour = {"cmap": None} if by is None else {"colors": f"C{i}"}
+        dots = {"color": _ink(ax, 0.75)} if by is None else {"color": f"C{i}", "alpha": 0.3, "label": str(label)}
         ax.plot(*parts[label].T, ".", ms=2, zorder=0, **dots)
         lines = ax.contour(axes[0], axes[1], grid.T, levels=np.maximum(levels, np.finfo(float).tiny), **colour)
         ax.clabel(lines, fmt={level: percent(mass) for level, mass in zip(lines.levels, masses[::-1], strict=True)}, fontsize=8)
@@ -605,11 +644,20 @@ def densities(
         An estimator with the options you want; it is fitted to a copy of itself. By default ``KDE()``.
     shared : bool
         One bandwidth for all groups, as `numbastats.kde.grid` has it.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        For samples of several variables, `shared` without `by`, and what `numbastats.kde.KDE` refuses.
     """
     found, names = _densities(samples, by, kde, shared)
     if {one.n_features_in_ for one in found.values()} != {1}:
@@ -619,10 +667,10 @@ def densities(
     ax = _axes(ax)
     for i, (label, one) in enumerate(found.items()):
         x, value = one.model.x[:, 0], np.asarray(to_host(one.pdf(grid), "density"))
-        ax.plot(grid, value, color=f"C{i % 10}", label=f"{label} (n = {len(x)})")
-        ax.fill_between(grid, value, color=f"C{i % 10}", alpha=0.15)
+        ax.plot(grid, value, color=f"C{i}", label=f"{label} (n = {len(x)})")
+        ax.fill_between(grid, value, color=f"C{i}", alpha=0.15)
         height, where = np.full(len(x), 0.015 + 0.02 * i), ax.get_xaxis_transform()
-        ax.plot(x, height, "|", ms=4, alpha=0.5, color=f"C{i % 10}", transform=where)
+        ax.plot(x, height, "|", ms=4, alpha=0.5, color=f"C{i}", transform=where)
     if by is not None:
         ax.legend(frameon=False, title=by if isinstance(by, str) else None)
     ax.set(xlabel=str(names[0]), ylabel="density")
@@ -653,17 +701,18 @@ def mixture(
     fit : MixtureFit, ComponentsFit, MultivariateFit or Mixture
         Of more than six columns pass ``fit.marginal(columns)``.
     data : array_like of shape (n,) or (n, d), optional
-        NaN are left out, and rows with one. Of several columns the points have the colour of their most probable component.
+        NaN are left out, and rows with one. Of several columns the points have the colour of their most probable component; noise
+        is grey.
     masses : sequence of float
         Of several columns: the probability, under its component, that each ellipse holds in the plane of its two columns.
     points : int
         Places where densities are evaluated.
-    ax : matplotlib axes, optional
-        Of d > 2 columns an array of d d axes.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, by default a new figure; of d > 2 columns an array of d × d axes.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
         Of d > 2 columns an array (d, d) of them: each pair of columns below the diagonal, and on it each column by itself.
 
     Raises
@@ -681,7 +730,7 @@ def mixture(
     low, high = fit.interval(0.998) if data is None else _histogram(ax, _data(data))
     grid = np.linspace(low, high, points)
     total = fit.pdf(grid)
-    ax.plot(grid, total, "k-", label="mixture")
+    ax.plot(grid, total, "-", color=_ink(ax), label="mixture")
     for k, share in enumerate(fit.predict_proba(grid).T):
         ax.plot(grid, np.where(total > 0.0, share * total, 0.0), "--", lw=1, label=f"component {k + 1}")
     return _density_axes(ax)
@@ -741,9 +790,9 @@ def _margin(ax, fit, x, points):
     ends = ((m - 4.0 * s).min(), (m + 4.0 * s).max()) if x is None else _histogram(ax, np.sort(x[:, 0]), 20)
     grid = np.linspace(*ends, points)
     total = fit.pdf(grid[:, None])
-    ax.plot(grid, total, "k-", label="mixture")
+    ax.plot(grid, total, "-", color=_ink(ax), label="mixture")
     for k, share in enumerate(fit.predict_proba(grid[:, None]).T):
-        ax.plot(grid, np.where(total > 0.0, share * total, 0.0), "--", lw=1, color=f"C{k % 10}", label=f"component {k + 1}")
+        ax.plot(grid, np.where(total > 0.0, share * total, 0.0), "--", lw=1, color=f"C{k}", label=f"component {k + 1}")
     _density_axes(ax).set_xlabel(_heading(fit.columns[0]))
     return ax
 
@@ -757,16 +806,21 @@ def _ellipses(ax, fit, x, labels, pair, masses):
     """The components in the plane of two columns."""
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     circle = np.stack([np.cos(turn), np.sin(turn)])
+    if x is not None and fit._noisy:
+        ax.plot(*x[labels == -1][:, pair].T, ".", ms=3, color="0.5", alpha=0.5, zorder=0, label="noise")
     for k in range(fit.n_components):
-        colour = f"C{k % 10}"
+        colour = f"C{k}"
         if x is not None:
             ax.plot(*x[labels == k][:, pair].T, ".", ms=3, color=colour, alpha=0.5, zorder=0)
         root = np.linalg.cholesky(fit.covariances[k][np.ix_(pair, pair)])
         for mass in masses:
-            radius = np.sqrt(-2.0 * np.log1p(-mass))  # chi-squared of two degrees of freedom
+            df, rest = fit._tails[k], -np.log1p(-mass)
+            radius = np.sqrt(
+                2.0 * rest if np.isinf(df) else df * np.expm1(2.0 * rest / df)
+            )  # of a normal, or a t, in two columns
             label = f"component {k + 1}" if mass == masses[-1] else "_"
             ax.plot(*(fit.means[k, list(pair)][:, None] + radius * (root @ circle)), "-", lw=1.2, color=colour, label=label)
-        ax.plot(*fit.means[k, list(pair)], "k+", ms=6)
+        ax.plot(*fit.means[k, list(pair)], "+", ms=6, color=_ink(ax))
     shares = " and ".join(filter(None, (", ".join(map(percent, masses[:-1])), percent(masses[-1]))))
     ax.legend(frameon=False, fontsize=8, title=f"ellipses: {shares} of each", title_fontsize=8)
     ax.set(xlabel=_heading(fit.columns[pair[0]]), ylabel=_heading(fit.columns[pair[1]]))
@@ -785,11 +839,13 @@ def criteria(fit: Any, criterion: str | None = None, *, ax: Axes | None = None) 
         Of several candidates, as ``fit(x, range(1, 6))``.
     criterion : {"bic", "aic", "icl", "loglik"}, optional
         Of several columns, by default "bic"; in one dimension that which chose.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
 
     Raises
     ------
@@ -817,12 +873,12 @@ def criteria(fit: Any, criterion: str | None = None, *, ax: Axes | None = None) 
     ax = _axes(ax)
     for i, one in enumerate(dict.fromkeys(model.tolist())):
         at = np.flatnonzero((model == one) & np.isfinite(value))
-        ax.plot(number[at], value[at], "-", lw=1, color=f"C{i % 10}", label=one or "_")
-        for sure, fill in ((True, f"C{i % 10}"), (False, "white")):
+        ax.plot(number[at], value[at], "-", lw=1, color=f"C{i}", label=one or "_")
+        for sure, fill in ((True, f"C{i}"), (False, ax.get_facecolor())):
             those = at[(table["status"][at] == 0) == sure]
-            ax.plot(number[those], value[those], "o", ms=5, color=f"C{i % 10}", mfc=fill, label="_")
+            ax.plot(number[those], value[those], "o", ms=5, color=f"C{i}", mfc=fill, label="_")
     chosen = np.asarray(table["chosen"], bool)
-    ax.plot(number[chosen], value[chosen], "o", ms=12, mfc="none", mec="k", label="chosen")
+    ax.plot(number[chosen], value[chosen], "o", ms=12, mfc="none", mec=_ink(ax), label="chosen")
     better = "" if name == "loglik" else ", less is better"
     ax.set(xlabel="number of components", ylabel=f"{name.upper() if name in names[:3] and several else name}{better}")
     ax.set_xticks(np.unique(number))
@@ -843,90 +899,280 @@ def forest(model: Any, *, level: float = 0.95, sort: bool = True, ax: Axes | Non
         Probability of the central intervals, between 0 and 1.
     sort : bool
         Order coefficients by their means, instead of by column.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no fitted regression, a level that is not between 0 and 1, and models without their draws.
     """
     if not hasattr(model, "coef_"):
         raise TypeError(f"model is a {type(model).__name__}; forest shows the coefficients of a regression of numbastats.bayes")
     table = model.summary(level)
-    keep = [i for i, name in enumerate(table["name"]) if name not in ("intercept", "log_tau", "log_sigma")]
+    others = {*model._beside, *(name for name in model.draws_ if name.startswith("log_"))}
+    keep = [i for i, name in enumerate(table["name"]) if name not in others]
     name, mean, lower, upper = (np.asarray(table[c])[keep] for c in ("name", "mean", "lower", "upper"))
     order = np.argsort(mean) if sort else np.arange(mean.size)[::-1]
     ax = _axes(ax, figsize=(6.0, 1.0 + 0.2 * mean.size))
     spread = np.stack([mean - lower, upper - mean])[:, order]
-    ax.errorbar(mean[order], np.arange(mean.size), xerr=np.maximum(spread, 0.0), fmt="ko", ms=3, lw=1)
-    ax.axvline(0.0, color="0.7", lw=0.8, zorder=0)
+    ax.errorbar(mean[order], np.arange(mean.size), xerr=np.maximum(spread, 0.0), fmt="o", color=_ink(ax), ms=3, lw=1)
+    ax.axvline(0.0, color=_ink(ax, 0.7), lw=0.8, zorder=0)
     ax.set_yticks(np.arange(mean.size), name[order])
     ax.set(xlabel=f"coefficient: posterior mean and {percent(level)} interval")
     return ax
 
 
-def _chains(model, name):
-    """Draws (chains, draws) of one column of the summary."""
+def _of_chains(model, name, ax, draw):
+    """Draw one parameter, shape (chains, draws), or the slowest ones, one into each of several axes; returns the axes."""
     draws, names = model._side_by_side()
-    return draws[:, :, list(names).index(choice("name", name, tuple(names)))]
+    if name is not None:
+        found = _axes(ax, figsize=(8.0, 3.0))
+        draw(draws[:, :, list(names).index(choice("name", name, tuple(names)))], name, found)
+        return found
+    from numbastats.bayes import ess_bulk
+
+    slowest = np.argsort(ess_bulk(draws), kind="stable")[:_SLOWEST]
+    found = _axes(ax, nrows=slowest.size, figsize=(8.0, 2.2 * slowest.size)) if ax is None else ax
+    found = np.atleast_1d(np.asarray(found, dtype=object))
+    if found.size != slowest.size:
+        raise ValueError(
+            f"ax has {found.size} axes, and without a name the {slowest.size} slowest parameters are drawn: pass as many axes, "
+            "or a name"
+        )
+    for one, j in zip(found.ravel(), slowest, strict=True):
+        draw(draws[:, :, j], names[j], one)
+    return found
 
 
 @names_ours
-def trace(model: Any, name: str, *, ax: Axes | None = None) -> Axes:
-    """Draws of one parameter in the order of drawing, a line for each chain.
+def trace(model: Any, name: str | None = None, *, ax: Any = None) -> Any:
+    """Draws of parameters in the order of drawing, a line for each chain.
 
     Parameters
     ----------
     model : fitted estimator of numbastats.bayes
         With its draws (keep="draws").
-    name : str
-        A name of ``model.summary()["name"]``.
-    ax : matplotlib axes, optional
+    name : str, optional
+        A name of ``model.summary()["name"]``. By default the four with the smallest bulk effective sample size.
+    ax : matplotlib.axes.Axes, or array of them without a name, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes, or array of them without a name
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        Without draws, for an unknown name, and for another number of axes than of parameters.
     """
-    draws = _chains(model, name)
-    ax = _axes(ax, figsize=(8.0, 3.0))
-    for k, chain in enumerate(draws):
-        ax.plot(chain, lw=0.6, alpha=0.8, label=f"chain {k + 1}")
-    ax.set(xlabel="draw", ylabel=name)
-    return ax
+
+    def draw(draws, name, ax):
+        for k, chain in enumerate(draws):
+            ax.plot(chain, lw=0.6, alpha=0.8, label=f"chain {k + 1}")
+        ax.set(xlabel="draw", ylabel=name)
+
+    return _of_chains(model, name, ax, draw)
 
 
 @names_ours
-def rank(model: Any, name: str, *, bins: int = 20, ax: Axes | None = None) -> Axes:
+def rank(model: Any, name: str | None = None, *, bins: int = 20, ax: Any = None) -> Any:
     """Histograms of the ranks that the draws of each chain have among all; chains that agree give level ones.
 
     Parameters
     ----------
     model : fitted estimator of numbastats.bayes
         With its draws (keep="draws").
-    name : str
-        A name of ``model.summary()["name"]``.
+    name : str, optional
+        A name of ``model.summary()["name"]``. By default the four with the smallest bulk effective sample size.
     bins : int
         Of each histogram.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, or array of them without a name, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes, or array of them without a name
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    ValueError
+        Without draws, for an unknown name, and for another number of axes than of parameters.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat for
     assessing convergence of MCMC", Bayesian Analysis 16 (2021), section 4.
     """
-    draws = _chains(model, name)
+    return _of_chains(model, name, ax, lambda draws, name, ax: _ranks(draws, name, ax, bins))
+
+
+def _ranks(draws, name, ax, bins):
     ranks = np.empty(draws.size)
     ranks[np.argsort(draws, axis=None, kind="stable")] = np.arange(draws.size)
-    ax = _axes(ax, figsize=(8.0, 3.0))
     for k, chain in enumerate(ranks.reshape(draws.shape)):
         counts, edges = np.histogram(chain, bins, (0, draws.size))
         ax.stairs(counts, edges, label=f"chain {k + 1}")
-    ax.axhline(draws.shape[1] / bins, color="k", lw=0.8, ls=":")
+    ax.axhline(draws.shape[1] / bins, color=_ink(ax), lw=0.8, ls=":")
     ax.set(xlabel=f"rank of {name} among the draws of all chains", ylabel="draws", ylim=(0, None))
     ax.legend(frameon=False)
+
+
+def _regression(model, name, method):
+    """Raise unless a model has a method of the regressions."""
+    if not hasattr(model, method):
+        raise TypeError(f"model is a {type(model).__name__}; {name} is of a fitted regression of numbastats.bayes")
+
+
+@names_ours
+def check(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    statistic: Any = None,
+    *,
+    level: float = 0.9,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Axes:
+    """Posterior predictive check: statistics of the outcomes beside those of outcomes that the model draws.
+
+    One statistic is a line in the histogram of the replicated ones. Several are points beside intervals, in standard deviations
+    of the replicated ones around their means.
+
+    Parameters
+    ----------
+    model : fitted estimator of numbastats.bayes
+        With its draws (keep="draws").
+    X : array_like, shape (n, p)
+    y : array_like, shape (n,)
+        None with `censored`.
+    statistic : str, callable, sequence or dict of these, optional
+        As in the method `check` of the model: "mean", "sd", "zeros", "max", "quantiles" or a function.
+    level : float
+        Probability of the intervals, between 0 and 1.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
+    **options
+        draws, offset, exposure, event, censored and rng, as in that method.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no regression; as the method.
+    """
+    from numbastats.bayes.checks import replicated, table_of
+
+    _regression(model, "check", "check")
+    level = checked_level(level)
+    found = replicated(model, X, y, statistic, **options)
+    table = table_of(found, level)
+    if len(found) == 1:
+        [(name, (_, new))] = found.items()
+        ax = _axes(ax)
+        ax.hist(new, min(30, np.unique(new).size), color=_ink(ax, 0.85), label="drawn by the model")
+        ax.axvline(table["observed"][0], color="C1", label=f"data, p = {table['p'][0]:.2g}")
+        ax.set(xlabel=name, ylabel="draws")
+        ax.legend(frameon=False)
+        return ax
+    ax = _axes(ax, figsize=(6.0, 1.0 + 0.35 * len(found)))
+    sd = np.array([new.std() for _, new in found.values()])
+    unit = np.where(sd > 0.0, sd, 1.0)
+    lower, upper, seen = ((table[name] - table["mean"]) / unit for name in ("lower", "upper", "observed"))
+    at = np.arange(len(found))[::-1]
+    ax.hlines(at, lower, upper, color=_ink(ax, 0.75), lw=6, label=f"{percent(level)} of those drawn by the model")
+    ax.plot(seen, at, "o", color="C1", label="data")
+    ax.set_yticks(at, list(found))
+    ax.set(xlabel="less the mean of the model, in its standard deviations")
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return ax
+
+
+@names_ours
+def calibration(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    bins: int = 10,
+    *,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Axes:
+    """Whether predicted probabilities are right: of classes observed shares against them; of other outcomes a histogram.
+
+    The bars of numbers, counts and lifetimes are of P(new outcome <= y), which is uniform if the model is right.
+
+    Parameters
+    ----------
+    model : fitted estimator of numbastats.bayes
+        With its draws (keep="draws").
+    X : array_like, shape (n, p)
+    y : array_like, shape (n,)
+        None with `censored`.
+    bins : int
+        Their number.
+    level : float
+        Probability of the exact binomial intervals, between 0 and 1.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
+    **options
+        new, offset, exposure, sample_weight, event and censored, as in the method `calibration` of the model. By default rows are
+        those of the fit, and predicted without themselves.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn into.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        For what is no regression; as the method.
+
+    Warns
+    -----
+    UserWarning
+        As the method.
+    """
+    _regression(model, "calibration", "calibration")
+    table = model.calibration(X, y, bins, level=level, **options)
+    ax = _axes(ax)
+    classes = model._record.signed
+    at, unit = (table["predicted"], 1.0) if classes else (0.5 * (table["from"] + table["to"]), len(table["from"]))
+    ends = unit * np.stack([table["observed"] - table["lower"], table["upper"] - table["observed"]])
+    if classes:
+        ax.plot([0.0, 1.0], [0.0, 1.0], "-", color=_ink(ax), lw=0.8)
+        ax.set(xlabel=f"predicted probability of {model.classes_[1]}", ylabel=f"observed share, {percent(level)} interval")
+    else:
+        ax.stairs(unit * table["observed"], np.append(table["from"], 1.0), fill=True, color=_ink(ax, 0.85))
+        ax.axhline(1.0, color=_ink(ax), lw=0.8)
+        ax.set(xlabel="probability of a new outcome up to the observed one", ylabel=f"density, {percent(level)} interval")
+        ax.set_ylim(bottom=0.0)
+    ax.errorbar(at, unit * table["observed"], yerr=np.maximum(ends, 0.0), fmt="o", color="C0", ms=4, lw=1)
     return ax
 
 
@@ -950,7 +1196,7 @@ def _steps(ax, known, level, band, colour, label, falling=True, fill=None):
     if np.isfinite(lower[1:]).any():
         ends = [turned(np.r_[end, end[-1]]) for end in (lower, upper)]
         place = np.r_[first, known.time, known.last]
-        grey = {"color": "0.88"} if fill is None else {"color": fill, "alpha": 0.15, "lw": 0}
+        grey = {"color": _ink(ax, 0.88)} if fill is None else {"color": fill, "alpha": 0.15, "lw": 0}
         ax.fill_between(place, *ends, step="post", label=f"{percent(level)}, at each time" if fill is None else "_", **grey)
     if wide.any():
         blank = np.full(int(wide.sum()), np.nan)
@@ -978,9 +1224,9 @@ def _censored_points(ax, known, one, level, turned=False):
     lower, upper = (np.asarray(one.ppf(1.0 - np.asarray(table[end])[at])) for end in ("upper", "lower"))
     if np.isfinite(lower).any():
         band = ax.fill_between if turned else ax.fill_betweenx
-        band(x, lower, upper, color="0.88", label=f"{percent(level)}, at each time")
+        band(x, lower, upper, color=_ink(ax, 0.88), label=f"{percent(level)}, at each time")
     ends = [min(x[0], expected[0]), max(x[-1], expected[-1])]
-    ax.plot(ends, ends, "k-", lw=0.8)
+    ax.plot(ends, ends, "-", color=_ink(ax), lw=0.8)
     wide, lines = since < x, ax.hlines if turned else ax.vlines
     lines(expected[wide], np.where(np.isinf(since), x, since)[wide], x[wide], color="C0", lw=0.8)
     ax.plot(*(x[~wide], expected[~wide])[:: 1 if turned else -1], ".", ms=5, color="C0", label="events")
@@ -1022,11 +1268,13 @@ def survival(  # noqa: PLR0913
         Of the steps, as in `distributions.Survival.summary`; that of a fit is symmetric for log(-log(survival)).
     points : int
         Places where distributions are evaluated.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
 
     Raises
     ------
@@ -1067,21 +1315,22 @@ def survival(  # noqa: PLR0913
         data = families.survival_many(data, by=by, **given) if many else families.survival(data, **given)
     if isinstance(data, families.Survival):
         curves = {"": _curves(found, data)}
-        groups, colours = {"": data}, ["0.3"]
+        groups, colours = {"": data}, [None]
     else:
         groups = {str(key): one for key, one in data.items()}
-        curves, colours = _of_groups(found, groups), [f"C{i % 10}" for i in range(len(groups))]
+        curves, colours = _of_groups(found, groups), [f"C{i}" for i in range(len(groups))]
     ax = _axes(ax)
     for (key, one), colour in zip(groups.items(), colours, strict=True):
         if not one.n_values:
             continue
+        colour = _ink(ax, 0.3) if colour is None else colour
         alone = key == "" and len(groups) == 1
         _steps(ax, one, level, band, colour, "data" if alone else key, fill=None if alone else colour)
         marks = (one.censored > 0.0) & (one.estimator == "Kaplan-Meier")
         if marks.any():
             ax.plot(one.time[marks], one.survival[marks], "|", ms=7, color=colour, label="censored" if alone else "_")
         for i, (label, curve) in enumerate(curves[key].items()):
-            _curve(ax, one, curve, label if alone else f"{key}: {label}", f"C{i % 10}" if alone else colour, level, points)
+            _curve(ax, one, curve, label if alone else f"{key}: {label}", f"C{i}" if alone else colour, level, points)
     ax.set(xlabel="time", ylabel="survival", ylim=(0.0, 1.02))
     ax.legend(frameon=False)
     return ax
@@ -1158,11 +1407,13 @@ def probability(
         What is known of the data, as in `distributions.fit`.
     level : float
         Of the band about the events, between 0 and 1.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
 
     Raises
     ------
@@ -1194,6 +1445,10 @@ def probability(
     places = np.asarray(one.ppf(_TICKS))
     if x[0] > 0.0 and expected[0] > 0.0 and float(one.support()[0]) >= 0.0:
         ax.set(xscale="log", yscale="log")
+        if x[-1] > 10.0 * x[0]:  # with all minor ticks there would be more labels than there is place for
+            from matplotlib.ticker import LogLocator
+
+            ax.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
         for formatted in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
             formatted("{x:g}")
     low, high = ax.get_ylim()
@@ -1249,13 +1504,15 @@ def return_levels(  # noqa: PLR0913
         A profile takes 0.02 to 0.1 s at each.
     count, rng : optional
         Of the bootstrap.
-    ax : matplotlib axes, optional
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
     event, censored, entry, weights : optional
         What is known of the data, and their weights, as the fit had them.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
 
     Raises
     ------
@@ -1319,12 +1576,12 @@ def return_levels(  # noqa: PLR0913
     band = None if method is None else found.return_level(at, per, method, level=level, **options)
     ax = _axes(ax)
     if band is not None:
-        ax.fill_between(at, band.lower, band.upper, color="0.88", label=f"{percent(level)} interval, {method}")
+        ax.fill_between(at, band.lower, band.upper, color=_ink(ax, 0.88), label=f"{percent(level)} interval, {method}")
     grid = np.geomspace(at[0], at[-1], 200)
     ax.plot(grid, found.whole.isf(1.0 / (grid * per)), label=found.family.replace("_", " "))
     rank = np.arange(x.size - below, 0, -1)
     beyond = rank / (x.size + 1) if known is None else 1.0 - _plotting_positions(known)[below:]
-    ax.plot(1.0 / (beyond * per), x[below:], ".", color="0.3", ms=4, label="data")
+    ax.plot(1.0 / (beyond * per), x[below:], ".", color=_ink(ax, 0.3), ms=4, label="data")
     ax.set(xscale="log", xlabel="return period", ylabel="level")
     ax.legend(frameon=False)
     return ax
@@ -1363,11 +1620,14 @@ def mean_excess(
     level : float
         Confidence of the band at each threshold, between 0 and 1: by the normal distribution of a mean.
     points : int
-    ax : matplotlib axes, optional
+        Number of thresholds.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    matplotlib axes
+    matplotlib.axes.Axes
+        The axes that were drawn into.
 
     Raises
     ------
@@ -1397,7 +1657,7 @@ def mean_excess(
         var = (second[begin] - first[begin] ** 2 / number) / (number - 1)
         half = np.where(number > 1, width * np.sqrt(np.maximum(var, 0.0) / number), np.nan)
     ax = _axes(ax)
-    ax.fill_between(at, mean - half, mean + half, color="0.88", label=f"{percent(level)} interval")
+    ax.fill_between(at, mean - half, mean + half, color=_ink(ax, 0.88), label=f"{percent(level)} interval")
     ax.plot(at, mean, label="mean excess")
     ax.set(xlabel="threshold", ylabel="mean excess")
     ax.legend(frameon=False)
@@ -1422,12 +1682,13 @@ def threshold_stability(
     level : float
         Confidence of the intervals, between 0 and 1, which are symmetric.
     points : int
-    axes : array of two matplotlib axes, optional
-        Those of a new figure by default.
+        Number of thresholds.
+    axes : array of two matplotlib.axes.Axes, optional
+        Where to draw; the axes of a new figure by default.
 
     Returns
     -------
-    array of two matplotlib axes
+    array of two matplotlib.axes.Axes
 
     Raises
     ------
@@ -1464,7 +1725,7 @@ def threshold_stability(
         raise ValueError(f"axes has {axes.size} axes; threshold_stability draws into two, as of pyplot.subplots(2)")
     for ax, found, label in zip(axes.ravel(), (scale, shape), ("modified scale", "shape"), strict=True):
         ends = np.stack([found.value - found.lower, found.upper - found.value])
-        ax.errorbar(at, found.value, yerr=ends, fmt="ko", ms=3, lw=1)
+        ax.errorbar(at, found.value, yerr=ends, fmt="o", color=_ink(ax), ms=3, lw=1)
         ax.set(ylabel=f"{label}, {percent(level)}")
     axes.ravel()[1].set(xlabel="threshold")
     return axes

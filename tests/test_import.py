@@ -105,7 +105,7 @@ def test_self_check_runs(run_python):
         assert word in done.stdout
 
 
-PACKAGES = ("bayes", "config", "interop", "kde", "mixture", "quantile", "random", "scalar", "stable")
+PACKAGES = ("bayes", "config", "interop", "kde", "mixture", "plot", "quantile", "random", "scalar", "stable")
 
 
 @pytest.mark.parametrize("name", PACKAGES)

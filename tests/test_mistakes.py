@@ -218,7 +218,7 @@ FAMILIES = [  # words and objects in the place of a family
     (lambda: M.fit(X, True), "n_components=True is not understood"),
     (
         lambda: model(response="gausian").fit(ROWS, ROWS[:, 0]),
-        "response='gausian' is not known; use one of 'exponential', 'gamma', 'gaussian', ",
+        "response='gausian' is not known; use one of 'beta', 'cox', 'exponential', 'gamma', 'gaussian', ",
     ),
 ]
 

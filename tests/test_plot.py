@@ -35,6 +35,26 @@ def line(ax, label):
     return found.get_xdata(), found.get_ydata()
 
 
+def test_greys_are_those_of_the_style():
+    """Lines, points and bands show on black, too, and colours are those of the style's cycle."""
+    from matplotlib import pyplot
+
+    x = ns.random.normal(size=50, rng=1)
+    with pyplot.style.context("dark_background"):
+        ax = ns.plot.qq(x)
+        diagonal, data = ax.lines
+        assert diagonal.get_color() == (1.0, 1.0, 1.0)
+        assert data.get_color() == pyplot.rcParams["axes.prop_cycle"].by_key()["color"][0]
+        band = ax.collections[0].get_facecolor()[0]
+        assert band[:3] == pytest.approx([0.12] * 3)
+        steps = ns.plot.survival(np.abs(x)).lines[0]
+        assert steps.get_color() == pytest.approx((0.7,) * 3)
+    ax = ns.plot.qq(x)
+    assert ax.lines[0].get_color() == (0.0, 0.0, 0.0)
+    assert ax.collections[0].get_facecolor()[0][:3] == pytest.approx([0.88] * 3)
+    pyplot.close("all")
+
+
 def test_tail_has_shares_of_the_data_and_of_distributions(ax):
     x = np.array([-5.0, -1.0, 0.0, 1.0, 2.0, 4.0, np.nan])
     assert ns.plot.tail(x, {"normal": ns.distributions.Normal(0.0, 2.0)}, ax=ax) is ax
@@ -289,6 +309,58 @@ def test_trace_and_rank_of_each_chain(model):
     assert counts.sum(axis=0).tolist() == [12] * 10  # ranks of both chains together are level
     with pytest.raises(ValueError, match="'x1'"):
         ns.plot.rank(model, "x9")
+    pyplot.close("all")
+
+
+def test_the_slowest_four_without_a_name(model):
+    from matplotlib import pyplot
+
+    draws, names = model._side_by_side()
+    slowest = np.argsort(ns.bayes.ess_bulk(draws), kind="stable")[:4]
+    axes = ns.plot.trace(model)
+    assert [ax.get_ylabel() for ax in axes] == [names[j] for j in slowest]
+    np.testing.assert_array_equal(axes[3].lines[1].get_ydata(), draws[1, :, slowest[3]])
+    axes = pyplot.subplots(2, 2)[1]
+    assert [
+        f"rank of {names[j]} " in ax.get_xlabel() for ax, j in zip(ns.plot.rank(model, ax=axes).ravel(), slowest, strict=True)
+    ]
+    with pytest.raises(ValueError, match="ax has 1 axes, and without a name the 4 slowest"):
+        ns.plot.rank(model, ax=pyplot.gca())
+    pyplot.close("all")
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning", "ignore:.*have a Pareto k")
+def test_checks_and_calibration():
+    """Lines, points and bars are those of the tables."""
+    from matplotlib import pyplot
+
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 2))
+    y = rng.poisson(np.exp(X[:, 0]))
+    few = dict(rng=1, chains=2, warmup=60, draws=60)
+    counts = ns.bayes.HorseshoeRegression(response="poisson", **few).fit(X, y)
+    ax = ns.plot.check(counts, X, y, "sd", draws=100)
+    assert ax.lines[0].get_xdata()[0] == y.std(ddof=1) and sum(bar.get_height() for bar in ax.patches) == 100
+    assert ax.get_legend().get_texts()[1].get_text() == f"data, p = {counts.check(X, y, 'sd', draws=100)['p'][0]:.2g}"
+    ax, table = ns.plot.check(counts, X, y, ["zeros", "quantiles"]), counts.check(X, y, ["zeros", "quantiles"])
+    assert [text.get_text() for text in ax.get_yticklabels()] == table["statistic"].tolist()
+    ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
+    points = ax.lines[0].get_xdata()
+    left, whole = points - ends[:, 0], ends[:, 1] - ends[:, 0]
+    want = (table["observed"] - table["lower"]) * whole, (table["upper"] - table["lower"]) * left
+    np.testing.assert_allclose(*want, atol=1e-12)
+    ax, table = ns.plot.calibration(counts, X, y, 5), counts.calibration(X, y, 5)
+    np.testing.assert_allclose(ax.patches[0].get_data().values, 5.0 * table["observed"])
+    classes = ns.bayes.HorseshoeClassifier(**few).fit(X, y > 0)
+    ax, table = ns.plot.calibration(classes, X, y > 0, 4, new=True), classes.calibration(X, y > 0, 4, new=True)
+    line = next(one for one in ax.lines if one.get_marker() == "o")
+    np.testing.assert_allclose(line.get_xydata().T, [table["predicted"], table["observed"]])
+    assert ax.get_xlabel() == "predicted probability of True"
+    for draw in (ns.plot.check, ns.plot.calibration):
+        with pytest.raises(TypeError, match="of a fitted regression"):
+            draw(ns.distributions.Normal(), X, y)
+    heavy = ns.bayes.HorseshoeRegression(response="negative_binomial", **few).fit(X, y)
+    assert [text.get_text() for text in ns.plot.forest(heavy, sort=False).get_yticklabels()] == ["x1", "x0"]
     pyplot.close("all")
 
 
@@ -749,3 +821,18 @@ def test_threshold_stability_has_the_fit_of_each_threshold():
     with pytest.raises(ValueError, match="data has 20 values, too few"):
         ns.plot.threshold_stability(x[:20])
     pyplot.close("all")
+
+
+def test_ellipses_of_t_components_hold_their_masses_and_noise_is_grey(ax):
+    _, x = clusters()
+    odd = np.concatenate([x, [[90.0, -80.0], [-70.0, 85.0], [60.0, 95.0]]])
+    fit = ns.mixture.fit(odd, 2, family=("student_t", {"df": [3.0, 8.0]}), noise=True, rng=0)
+    ns.plot.mixture(fit, odd, masses=[0.5, 0.8], ax=ax)
+    rings = [one.get_xydata() for one in ax.lines if len(one.get_xdata()) == 181]
+    for k, part in enumerate(fit.component_distributions):
+        draws = part.rvs(20_000, rng=1)
+        for ring, mass in zip(rings[2 * k : 2 * k + 2], (0.5, 0.8), strict=True):
+            edge = part.logpdf(ring)
+            np.testing.assert_allclose(edge, edge[0], rtol=1e-10)
+            assert np.mean(part.logpdf(draws) > edge[0]) == pytest.approx(mass, abs=0.012)
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["noise", "component 1", "component 2"]

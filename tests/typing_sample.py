@@ -54,6 +54,8 @@ def other_responses(X: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[n
     classes = bayes.HorseshoeClassifier(response="logit", prior="horseshoe+", rng=1).fit(X, y > 0, w, offset=w)
     model = bayes.HorseshoeRegression(response="poisson", sampler="split-hmc").fit(X, y, sample_weight=w)
     mean, lower, upper = model.predict(X, interval=0.9, offset=w)
+    grades = bayes.HorseshoeClassifier(response="ordinal", contrast="symmetric", shared=True).fit(X, y)
+    print(grades.cutpoints_ + 1.0, grades.classes_)
     print(classes.predict_proba(X, offset=w)[:, 1], mean, upper - lower, model.predict(X).mean(), model.intercept_ + 1.0)
     return model.score(X, y, w, offset=w)
 
@@ -97,7 +99,16 @@ def mixtures(x: NDArray[np.float64]) -> float:
     found: mixture.MixtureFit = mixture.fit(x, 2, family="gamma")
     many = mixture.fit_many([x, x[:50]], 1, family="inverse_gaussian", workers=1)
     model = mixture.Mixture(2, family="gaussian").fit(x[:, None])
+    heavy: mixture.MultivariateFit = mixture.fit(
+        np.stack([x, x * x], axis=1), 2, covariance="diag", family=("student_t", {"df": 4.0}), noise=True
+    )
+    print(heavy.df, heavy.noise_weight, heavy.component_distributions[0].rvs(3))
+    rows: mixture.MultivariateFit = mixture.fit(np.stack([x, x * x], axis=1), 2, covariance="diag", se="sandwich")
+    errors: mixture.Bootstrap = mixture.bootstrap(rows, n_boot=19, rng=0)
+    given: mixture.MixtureRegression = rows.regression(x[:, None], 1)
+    classes = mixture.MixtureDiscriminantAnalysis(1).fit(np.stack([x, x * x], axis=1), x > 0.0)
     print(many.loglik, found.pdf(x), found.predict_proba(x), model.predict(x[:, None]))
+    print(errors.se["means"], errors.n_failed, given.mean(), given.ppf(0.5), classes.predict_proba(np.ones((2, 2))))
     return found.loglik + found.bic
 
 

@@ -53,8 +53,11 @@ FOLDERS = {
     FAMILIES: Folder(),
     "kde/smoothing_kernels": Folder("RECORD"),
     RESPONSES: Folder(
-        *("", ("accelerated", "record"), "RESPONSES", "Record"),
-        {"Classification": ("two_classes",), "Regression": ("Response", "Joint", "accelerated")},
+        *("", ("accelerated", "classes", "record", "softmax", "truncated"), "RESPONSES", "Record"),
+        {
+            "Classification": ("two_classes", "ordinal"),
+            "Regression": ("Response", "Joint", "accelerated", "zero_truncated"),
+        },
     ),
     "bayes/samplers": Folder("", ("adaptation", "algebra", "collapsed", "record", "scales"), "SAMPLERS", "Sampler"),
 }

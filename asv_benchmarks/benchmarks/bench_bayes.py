@@ -14,7 +14,7 @@ import numbastats as ns
 from numbastats.bayes import kernels as k
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import RESPONSES
-from numbastats.bayes.responses.record import facts_of_rows
+from numbastats.bayes.responses.record import facts_of_rows, record_of
 
 from .common import SMOKE, Case, few, require
 
@@ -160,19 +160,24 @@ def responses():
     y = {"logit": m + rng.logistic(size=500) > 0, "poisson": rng.poisson(np.exp(0.3 * m)), "gaussian": m + rng.normal(size=500)}
     mean = np.exp(0.3 * m)
     y |= {"negative_binomial": rng.negative_binomial(2.0, 2.0 / (2.0 + mean)), "gamma": rng.gamma(2.0, 0.5 * mean)}
-    return X, y | {"student_t": m + rng.standard_t(3.0, 500), "weibull": mean * rng.weibull(1.5, 500)}
+    y |= {"student_t": m + rng.standard_t(3.0, 500), "weibull": mean * rng.weibull(1.5, 500)}
+    share = mean / (1.0 + mean)
+    y |= {"zero_truncated_negative_binomial": 1.0 + y["negative_binomial"]}
+    return X, y | {"cox": rng.exponential(1.0 / mean), "beta": rng.beta(9.0 * share, 9.0 - 9.0 * share)}
 
 
 class Responses:
     """The pass of the other responses for one chain, and their estimators on a few hundred rows of standardised columns."""
 
-    params = ["logit", "poisson", "gaussian", "negative_binomial", "student_t", "gamma", "weibull"]
+    params = ["logit", "poisson", "gaussian", "negative_binomial", "student_t", "gamma", "weibull", "cox", "beta"]
+    params += ["zero_truncated_negative_binomial"]
     param_names = ["response"]
     number = 1
 
     def setup(self, response):
         X, _, b = synthetic(10_000, 100)
-        outcomes = facts_of_rows(None, None, np.ones(10_000))
+        times = np.arange(10_000) % 997.0
+        outcomes = facts_of_rows(None, None, [times, times, 0.0 * times] if response == "cox" else np.ones(10_000))
         self.rows = None if response == "gaussian" else Rows(X, "cpu", 1, response=response, facts=outcomes)
         self.B = np.concatenate([np.zeros(0 if self.rows is None else len(self.rows.own)), 0.1 * b])[None]
         X, y = responses()
@@ -202,7 +207,47 @@ class Responses:
     track_effective_draws_per_second.unit = "effective draws / s"
 
 
-OTHERS = ["poisson", "negative_binomial", "student_t", "weibull"]  # which "predictor" samples
+class ClassesOfRows:
+    """Four chains' pass over 10^4 x 100 entries; fits of 1000 x 20 and 20,000 x 50: two classes, five, five in order."""
+
+    params = ["two", "five", "ordered"]
+    param_names = ["classes"]
+    number = 1
+
+    def setup(self, classes):
+        rng = np.random.default_rng(5)
+        self.data = {}
+        for n, p in ((1000, 20), (20_000, 50)):
+            X, b = rng.standard_normal((n, p)), np.zeros((5, p))
+            b[1:, :2] = [[1.0, 0.0], [-1.0, 1.0], [0.5, 1.0], [2.0, -0.5]]
+            y = np.argmax(X @ b.T + rng.gumbel(size=(n, 5)), axis=1)
+            self.data[n] = X, y > 1 if classes == "two" else y
+        response = "ordinal" if classes == "ordered" else "logit"
+        self.model = ns.bayes.HorseshoeClassifier(response=response, sampler="split-hmc", rng=1, workers=1, warmup=100, draws=100)
+        record = record_of(response).of_classes(tuple("01" if classes == "two" else "01234"))
+        X = synthetic(10_000, 100)[0]
+        y = np.ones(10_000) if classes == "two" else rng.integers(0, 5, 10_000)
+        self.rows = Rows(X, "cpu", 1, response=record, facts=facts_of_rows(None, None, y))
+        self.B = 0.1 * rng.standard_normal((4, self.rows.width))
+        self.time_pass(classes)
+        self._fit(1000)
+
+    def _fit(self, n):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model.fit(*self.data[n])
+
+    def time_pass(self, classes):
+        self.rows.loglik(self.B)
+
+    def time_fit(self, classes):
+        self._fit(1000)
+
+    def time_fit_of_many_rows(self, classes):
+        self._fit(20_000)
+
+
+OTHERS = ["poisson", "negative_binomial", "student_t", "weibull", "cox"]  # which "predictor" samples
 
 
 def other(response, X, rng):
@@ -214,7 +259,7 @@ def other(response, X, rng):
         return rng.poisson(np.exp(m) * rng.gamma(3.0, 1.0 / 3.0, len(m)))
     if response == "student_t":
         return m + 0.6 * rng.standard_t(4.0, len(m))
-    return np.exp(m) * rng.standard_exponential(len(m)) ** 0.6
+    return np.exp(m) * rng.standard_exponential(len(m)) ** (1.0 if response == "cox" else 0.6)
 
 
 class MoreColumnsThanRows:
@@ -255,6 +300,32 @@ class MoreColumnsThanRows:
         return 4e3 * share / self.model.stats_["ms_per_iteration"]
 
     track_effective_draws_per_second.unit = "effective draws / s"
+
+
+class AfterAFit:
+    """Checks, calibration and projection of 100 rows and 500 columns."""
+
+    params = ["gaussian", "poisson", "student_t"]
+    param_names = ["response"]
+    number, timeout = 1, 600
+
+    def setup(self, response):
+        rng = np.random.default_rng(0)
+        self.X = rng.standard_normal((100, 500))
+        self.y = rng.standard_normal(100) + self.X[:, 0] if response == "gaussian" else other(response, self.X, rng)
+        options = dict(rng=1, workers=1, chains=2, draws=500, warmup=300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model = ns.bayes.HorseshoeRegression(response=response, **options).fit(self.X, self.y)
+
+    def time_check(self, response):
+        self.model.check(self.X, self.y, ["mean", "sd", "max"])
+
+    def time_calibration(self, response):
+        self.model.calibration(self.X, self.y)
+
+    def time_projection(self, response):
+        self.model.projection(self.X, self.y, 20)
 
 
 def nuts(response, X, y, warmup, draws):

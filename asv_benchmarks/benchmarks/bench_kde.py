@@ -480,7 +480,7 @@ PEER_CASES = {
     "kde.grid 3.5*10^6 samples, 560x540": Case(540 * 560, _kdepy(CHIP, 540, 560), {"KDEpy FFTKDE": 1.0}, needs="KDEpy"),
     "kde.grid 10^6 samples, 1024": Case(1024, _line(1_000_000, 1024), {"KDEpy FFTKDE": 0.65}, needs="KDEpy"),
 }
-"""Cases that run in seconds; those of the full size are in `examples/plot_kde_speed.py`."""
+"""Cases that run in seconds; those of the full size are in `examples/papers/plot_kde_speed.py`."""
 
 
 # --- inputs of every kernel, for the GPU check ---

@@ -70,6 +70,57 @@ class Missing:
         ns.mixture.fit_many(self.batch, 2, nan_policy="marginal", rng=0, workers=1)
 
 
+class Tails:
+    """Fits of t components, and of normal ones beside noise."""
+
+    params = ["student_t", "noise"]
+    param_names = ["what"]
+    timeout = 300
+
+    def setup(self, what):
+        rng = np.random.default_rng(2)
+        self.batch = np.stack([blobs(i, 500, 4, 2, 1.2) for i in range(20)])
+        self.batch[:, :25] = 6.0 * rng.normal(size=(20, 25, 4))
+        self.options = {"family": "student_t"} if what == "student_t" else {"noise": True}
+        self.time_20_data_sets(what)
+
+    def time_20_data_sets(self, what):
+        ns.mixture.fit_many(self.batch, 2, rng=0, workers=1, **self.options)
+
+
+class Errors:
+    """Standard errors of a batch, and what is drawn again and fitted again, on one thread."""
+
+    timeout = 300
+
+    def setup(self):
+        self.batch = np.stack([blobs(i, 500, 4, 2, 3.0) for i in range(200)])
+        self.x, y = blobs(3, 1000, 4, 3, 3.0), np.arange(1000) % 2
+        self.fit = ns.mixture.fit(self.x, 3, rng=0, workers=1)
+        self.y, self.classes = y, np.where(y[:, None], self.x, self.x + 1.0)
+        for name in dir(self):
+            if name.startswith("time_"):
+                getattr(self, name)()
+
+    def time_200_exact(self):
+        ns.mixture.fit_many(self.batch, 2, starts="hierarchical", se=True, rng=0, workers=1)
+
+    def time_200_sandwiches(self):
+        ns.mixture.fit_many(self.batch, 2, starts="hierarchical", se="sandwich", rng=0, workers=1)
+
+    def time_bootstrap_of_199(self):
+        ns.mixture.bootstrap(self.fit, self.x, n_boot=199, rng=0, workers=1)
+
+    def time_likelihood_ratio_of_19(self):
+        ns.mixture.likelihood_ratio(self.x, 2, n_boot=19, rng=0, workers=1)
+
+    def time_regression_and_quantiles(self):
+        self.fit.regression(self.x[:, :2], [2, 3], workers=1).ppf([0.05, 0.95], workers=1)
+
+    def time_classifier(self):
+        ns.mixture.MixtureDiscriminantAnalysis(rng=0, workers=1).fit(self.classes, self.y).predict(self.classes)
+
+
 class Fits:
     """Certified fits on one thread."""
 
@@ -85,7 +136,14 @@ class Fits:
         ns.mixture.fit_many(self.batch, 2, rng=0, workers=1)
 
     def time_4_models_and_1_to_9_components(self):
+        models = ["full", "tied", "diag", "spherical"]
+        ns.mixture.fit(self.one, range(1, 10), covariance=models, rng=0, workers=1)
+
+    def time_14_models_and_1_to_9_components(self):
         ns.mixture.fit(self.one, range(1, 10), covariance="all", rng=0, workers=1)
+
+    def time_fit_with_axes_in_common(self):
+        ns.mixture.fit(self.one, 4, covariance="VVE", rng=0, workers=1)
 
     def time_fit_of_692_parameters(self):
         ns.mixture.fit(self.wide, 3, covariance="full", rng=0, workers=1)
@@ -170,6 +228,11 @@ def gpu_information(rng, dtype, n, edges, entropy=False):
     return [p.rows, p.ids, model, points], [*outputs, memory]
 
 
+def gpu_spread(rng, dtype, n, edges):
+    args, (squares, _, memory) = gpu_information(rng, dtype, n, edges)
+    return args, [squares, memory]
+
+
 def gpu_scores(rng, dtype, n, edges):
     _, _, model, points, _, memory = _gpu_case(n)
     one, shift = type(points)(*(v[0] for v in points)), np.stack([np.zeros(2), np.ones(2)])
@@ -184,6 +247,7 @@ GPU_MAKERS = {
     "mixture.multivariate.begin": gpu_begin,
     "mixture.multivariate.insertion": gpu_insertion,
     "mixture.multivariate.information": gpu_information,
+    "mixture.multivariate.spread": gpu_spread,
     "mixture.multivariate.entropy": lambda *args: gpu_information(*args, entropy=True),
     "mixture.multivariate.scores": gpu_scores,
 }
@@ -196,6 +260,7 @@ GPU_BOUNDS = {
     "mixture.multivariate.partitions": dict(_SUMS, flips=(0.0, 0.0, *_WORK)),
     "mixture.multivariate.begin": dict(_SUMS, flips=(0.0,) * 5 + _WORK),
     "mixture.multivariate.insertion": dict(_SUMS, flips=(1e-2,) * 6 + _WORK),
+    "mixture.multivariate.spread": dict(_SUMS, flips=(0.0, *_WORK)),
     "mixture.multivariate.information": dict(_SUMS, flips=(0.0, 0.0, *_WORK)),
     "mixture.multivariate.entropy": dict(_SUMS, flips=(0.0, *_WORK)),
     "mixture.multivariate.scores": dict(_SUMS, flips=(0.0, 0.0, 0.0, *_WORK)),

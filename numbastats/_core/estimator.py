@@ -6,15 +6,17 @@ import functools
 import html
 import inspect
 import sys
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
-from numbastats._core.errors import NotFittedError, names_ours
+from numbastats._core.data import labels_of
+from numbastats._core.errors import NotFittedError, names_ours, warn
 from numbastats._core.parallel import is_executor
 from numbastats._core.results import Table
 
-__all__ = ["Estimator", "check_names", "column_names", "not_fitted"]
+__all__ = ["Estimator", "check_names", "classes_of", "column_names", "not_fitted", "priors_of"]
 
 
 def not_fitted(message: str) -> NotFittedError:
@@ -41,6 +43,41 @@ def check_names(names, model, what="X"):
         got, known = [str(n) for n in names], [str(n) for n in model.feature_names_in_]
         if got != known:
             raise ValueError(f"{what} has the columns {got}, the model was fitted with {known}; pass them in that order")
+
+
+def classes_of(y, n, name):
+    """Labels of n samples; raises unless they are classes. `name` is that of the classifier."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+    labels = labels_of(y, "y")
+    if labels.shape == (n, 1):
+        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
+        warn("A column-vector y was passed when a 1d array was expected; pass y.ravel()", category)
+        labels = labels[:, 0]
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y contains NaN or infinity; drop these samples, or give them a class")
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        raise ValueError("Unknown label type: continuous. y has numbers that are not whole; pass classes, or cut y into some")
+    return labels
+
+
+def priors_of(given, shares, classes):
+    """Probabilities of the classes (K,), as they were given: None are the shares of the samples."""
+    if given is None:
+        return shares
+    wanted = given
+    if isinstance(given, str):
+        if given != "equal":
+            raise ValueError(f"priors={given!r}; pass None, 'equal', a probability for each class, or a dict of them")
+        return np.full(len(classes), 1 / len(classes))
+    if isinstance(given, Mapping):
+        if set(given) != set(classes):
+            raise ValueError(f"priors are for {list(given)}, the classes are {classes}")
+        given = [given[k] for k in classes]
+    priors = np.asarray(given, float)
+    if priors.shape != (len(classes),) or not (np.isfinite(priors).all() and (priors >= 0).all() and priors.sum() > 0):
+        raise ValueError(f"priors={wanted!r}; pass a number >= 0 for each of the classes {classes}, not all 0")
+    return priors / priors.sum()
 
 
 class Estimator:

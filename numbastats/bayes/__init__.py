@@ -2,6 +2,7 @@
 
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, rhat
 from numbastats.bayes.estimator import BayesProbit, HorseshoeClassifier, HorseshoeProbit, HorseshoeRegression
+from numbastats.bayes.formulas import fit_formula
 from numbastats.bayes.functions import inv_mills, log_exe1, log_ndtr, truncnorm_rvs
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "HorseshoeRegression",
     "ess_bulk",
     "ess_tail",
+    "fit_formula",
     "inv_mills",
     "log_exe1",
     "log_ndtr",

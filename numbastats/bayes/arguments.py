@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, get_args
 
 import numpy as np
@@ -20,8 +20,10 @@ from numbastats._core.kinds import to_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import AUTO, samplers_of
+from numbastats.bayes.kernels.classes import MOST
 from numbastats.bayes.responses import PROBIT, RESPONSES
 from numbastats.bayes.responses.record import record_of, word_of
+from numbastats.bayes.samplers import HAMILTONIAN
 from numbastats.random import RNG, Device
 
 Prior: TypeAlias = Literal["horseshoe", "ridge", "lasso", "horseshoe+"]
@@ -32,8 +34,10 @@ Keep: TypeAlias = Literal["draws", "all", "cov", "moments"]
 Storage: TypeAlias = Literal["float64", "float32", "bfloat16", "int8"]
 Single: TypeAlias = Literal["float64", "float32"]
 Columns: TypeAlias = Sequence[int | str]
+Contrast: TypeAlias = Literal["first", "symmetric"]
 C = TypeVar("C", bound=type)
 
+_MOST_CLASSES = 100
 _PRIORS, _FLOATS, _STORAGE_TYPES = get_args(Prior), get_args(Single), get_args(Storage)
 
 
@@ -55,6 +59,7 @@ class Options:
     """Parameters of an estimator; by themselves those when `fit` was called, as later changes take effect at the next fit."""
 
     response: Any = PROBIT.word
+    fixed: Mapping[str, float] | None = None
     prior: Any = "horseshoe"
     tau_scale: float = 1.0
     tau: float | None = None
@@ -81,6 +86,12 @@ class Options:
     rng: RNG = None
     callback: Callable[[dict[str, Any]], Any] | None = None
     progress: bool = False
+    shared: bool = False
+    contrast: Contrast = "first"
+
+    def record(self, size=1.0):
+        """The record of the response, with the parameters that are fixed; those that are scales are divided by `size`."""
+        return record_of(self.response).holding(self.fixed or {}, size)
 
 
 def count(name, value, least=1):
@@ -97,12 +108,18 @@ def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
     choice("response", options.response, responses)
     choice("prior", options.prior, priors)
     known, record = samplers_of(options.response), record_of(options.response)
+    if not record.intercept:
+        options = dataclasses.replace(options, fit_intercept=False)
     if options.sampler not in (AUTO, *known):
         raise ValueError(
             f"sampler={options.sampler!r} is not one of response={options.response!r}; use 'auto' or one of "
             f"{', '.join(map(repr, known))}"
         )
+    _check_fixed(options.fixed, record)
     choice("keep", options.keep, get_args(Keep))
+    choice("contrast", options.contrast, get_args(Contrast))
+    if options.shared and options.slab_df is not None:
+        raise ValueError("shared=True shares local scales, which slab_df has for each coefficient; use slab alone")
     check_policy(options.nan_policy)
     for name, least in (("chains", 1), ("draws", 1), ("thin", 1), ("warmup", 0), ("inner_sweeps", 1)):
         value = getattr(options, name)
@@ -135,6 +152,21 @@ def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
             f"slab_df={options.slab_df!r}; use prior='horseshoe' and, to bound large coefficients, slab= alone"
         )
     return options
+
+
+def _check_fixed(fixed, record):
+    """Raise unless these are numbers for parameters that the response draws."""
+    if fixed is None:
+        return
+    if not isinstance(fixed, Mapping):
+        raise TypeError(f"fixed={fixed!r} is a {type(fixed).__name__}; pass a dict, as fixed={{'size': 2.0}}")
+    known = {one.word: one for one in record.own if record.general}
+    for name, value in fixed.items():
+        if name not in known:
+            names = f"use {', '.join(map(repr, known))}" if known else "there are none; leave fixed= out"
+            raise ValueError(f"fixed has {name!r}, which is no parameter that response={record.word!r} can hold fixed: {names}")
+        if isinstance(value, (str, bool)) or not math.isfinite(value) or not value > known[name].above:
+            raise ValueError(f"fixed[{name!r}]={value!r} is out of range; use a finite number above {known[name].above:g}")
 
 
 def storage_type(dtype, quantize, response):
@@ -333,6 +365,18 @@ def check_free(free, facts, n, p, options):
         )
 
 
+def check_shape(n, p, record, options):
+    """Raise for several predictors with more columns than rows, unless a sampler is named, and for more than a GPU takes."""
+    if record.width > MOST and options.device == "cuda":
+        raise ValueError(f"{record.width + 1} classes are too many for a GPU, which takes {MOST + 1}; leave device= out")
+    if record.width > 1 and p > n and options.sampler == AUTO:
+        raise ValueError(
+            f"{record.width + 1} classes with more columns ({p}) than rows ({n}) have no fast sampler. Fit each class against "
+            "the others, as scikit-learn's OneVsRestClassifier does; or keep the columns that two classes need; or pass "
+            f"sampler={HAMILTONIAN.word!r}, whose iteration takes ({record.width} x {p})^3/3 multiplications"
+        )
+
+
 # --- outcomes -----------------------------------------------------------------------------------------------------------
 
 
@@ -364,36 +408,98 @@ def check_outcomes_given(y, in_blocks, estimator):
         raise ValueError("a callable X gives the outcomes itself; pass y=None with it")
 
 
-def _two_classes(y):
-    """The two distinct outcomes."""
+def _distinct(y):
+    """The distinct outcomes in ascending order, at least two."""
     try:
         classes = np.unique(y)
     except TypeError:
         kinds = sorted({type(v).__name__ for v in y})
         raise TypeError(f"y holds values of types that have no order, {', '.join(kinds)}; use one type") from None
+    if classes.size == 1:
+        raise ValueError(
+            f"y contains one class only, {classes.tolist()[0]!r}, and the coefficients would be those of the prior; pass rows of "
+            "several classes, for example by stratified folds"
+        )
+    return classes
+
+
+def _two_classes(y):
+    """The two distinct outcomes."""
+    classes = _distinct(y)
     if classes.size > 2:
         shown = ", ".join(map(repr, classes[:6].tolist())) + (", ..." if classes.size > 6 else "")
         kind = "continuous numbers" if y.dtype.kind == "f" and (y != np.rint(y)).any() else "classes"
         raise ValueError(
             f"Only binary classification is supported. y has {classes.size} different values, {kind} ({shown}); a model "
-            "of classes needs two: pass, for example, y > threshold or y == value"
-        )
-    if classes.size == 1:
-        raise ValueError(
-            f"y contains one class only, {classes.tolist()[0]!r}, and the coefficients would be those of the prior; pass rows of "
-            "both classes, for example by stratified folds"
+            "of classes needs two: pass, for example, y > threshold or y == value; HorseshoeClassifier takes more with "
+            f"response={' or '.join(repr(one.word) for one in RESPONSES.values() if one.more is not None)}"
         )
     return classes
 
 
-def classes_and_signs(y, n):
-    """The two classes, the event last, and +1 or -1 for each of n rows."""
+def _present(y, n):
+    """Classes of n rows; raises for missing ones."""
     y = outcomes_of_rows(y, n, as_vector=True)
     missing = is_missing(y)
     if missing.any():
         i = int(np.argmax(missing))
         masked = ", or masked" if y[i] is None else ""
         raise ValueError(f"y[{i}] is {y[i]}{masked}; drop such rows first, or pass nan_policy='omit'")
+    return y
+
+
+def order_of(y):
+    """The categories of outcomes that come with an order, from the lowest to the highest, or None."""
+    kind = getattr(y, "dtype", None)
+    if kind is None and is_frame(y) and getattr(y, "shape", ())[1:] == (1,) and hasattr(y, "iloc"):
+        kind = y.iloc[:, 0].dtype
+    ordered = getattr(kind, "ordered", type(kind).__name__ == "Enum")  # of pandas, and of polars
+    return list(kind.categories) if ordered else None
+
+
+def several_classes(y, n, record, order):
+    """The classes of a response, at least two, and the number of its class for each of n rows.
+
+    Parameters
+    ----------
+    y : array_like
+    n : int
+    record : Record
+        Whose classes may be more than two; of ordered ones the order is that of `order`, or of numbers.
+    order : list or None
+        Of `order_of`.
+    """
+    y = _present(y, n)
+    classes = _distinct(y)
+    size, shown = classes.size, ", ".join(map(repr, classes[:6].tolist())) + (", ..." if classes.size > 6 else "")
+    if record.ordered and order is None and not all(isinstance(v, (bool, int, float)) for v in classes.tolist()):
+        raise ValueError(
+            f"response={record.word!r} needs the order of the classes ({shown}), which texts do not have; pass numbers, or "
+            "pandas.Categorical(y, categories=[...], ordered=True) with the categories from the lowest to the highest"
+        )
+    numbers = not record.ordered and size > 2 and y.dtype.kind == "f" and (y != np.rint(y)).any()
+    if numbers or size > _MOST_CLASSES:
+        raise ValueError(
+            f"Unknown label type: continuous. y has {size} different values ({shown}), more like numbers than classes; use "
+            f"HorseshoeRegression, or group them into at most {_MOST_CLASSES}"
+        )
+    if record.ordered and order is not None:
+        found = set(classes.tolist())
+        if empty := [one for one in order if one not in found]:
+            warn(
+                f"no row has {', '.join(map(repr, empty))} of the categories of y: left out, and predictions have no column for "
+                "it; merge it with a neighbour if it may occur"
+            )
+        classes = np.array([one for one in order if one in found])
+    codes = np.empty(n, np.int64)
+    for number, one in enumerate(classes):
+        codes[y == one] = number
+    return classes, codes
+
+
+def classes_and_signs(y, n):
+    """The two classes, the event last, and +1 or -1 for each of n rows."""
+    y = _present(y, n)
     classes = _two_classes(y)
     return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
 
@@ -462,8 +568,8 @@ def check_spread(X, found, options):
     found : Outcomes
     options : Options
     """
-    record, p = record_of(options.response), X.shape[1]
-    if not (record.own and record.general and (record.log or record.scaled)):
+    record, p = options.record(), X.shape[1]
+    if not (record.own and record.general and (record.log or record.logit or record.scaled)):
         return
     lead = int(options.fit_intercept)
     weights, offset, *ends = found.facts
@@ -492,9 +598,11 @@ def check_spread(X, found, options):
             return
         m = _design(X, slice(None), columns, lead) @ b
         if ((lower - near <= m) & (m <= upper + near)).all():
+            of = "the logarithm of " * record.log + "the log odds of " * record.logit
             raise ValueError(
-                f"linear predictors of X fit {'the logarithm of ' * record.log}y exactly, so that {record.own[0].word} of "
-                f"response={record.word!r} is not determined; leave out columns that y is made of, or pass outcomes that vary"
+                f"linear predictors of X fit {of}y exactly, so that "
+                f"{record.own[0].word} of response={record.word!r} is not determined; leave out columns that y is made of, or "
+                "pass outcomes that vary"
             )
 
 
@@ -571,7 +679,7 @@ def lifetimes(y, event, upper, n, options, *, whole=True):
                 "above the upper one; pass (t, t) for a time t, (t, np.inf) for one above t, (0, t) for one below"
             )
         y = np.maximum(y, 0.0)
-    if not whole:
+    if not whole or record_of(options.response).proportional:
         return np.array([y, upper])
     exact, right, left = y == upper, upper == np.inf, (y == 0.0) & (upper < np.inf)
     if (right | left).all() and not (left.any() and (right & (y > 0.0)).any()):
@@ -583,6 +691,45 @@ def lifetimes(y, event, upper, n, options, *, whole=True):
     if same.size == 1 and ((y <= same[0]) & (same[0] <= upper)).all():
         raise ValueError(f"all times may be {float(same[0])!r}, so that sigma is not determined; pass times that differ")
     return np.array([y, upper])
+
+
+def no_strata(record):
+    """The error for strata of a response that has no use for them."""
+    others = ", ".join(repr(one.word) for one in RESPONSES.values() if one.proportional)
+    return ValueError(f"strata= is for response={others}, not for {record.word!r}; leave it out, or pass dummies in X")
+
+
+def with_strata(ends, strata, n, record):
+    """Outcomes, of proportional hazards with upper ends and numbers of strata, shape (3, n), and labels of the strata."""
+    if not record.proportional:
+        if strata is not None:
+            raise no_strata(record)
+        return ends, None
+    labels, numbers = None, np.zeros(n, np.int64)
+    if strata is not None:
+        strata = outcomes_of_rows(strata, n)
+        if (missing := is_missing(strata)).any():
+            raise ValueError(f"strata[{int(np.argmax(missing))}] is missing; drop such rows, or pass nan_policy='omit'")
+        labels, numbers = np.unique(strata, return_inverse=True)
+    lower, upper = np.broadcast_to(ends, (2, n))
+    event = lower == upper
+    if not (event | (upper == np.inf)).all():
+        i = int(np.argmin(event | (upper == np.inf)))
+        raise ValueError(
+            f"censored=({float(lower[i])!r}, {float(upper[i])!r}) at row {i}, but response={record.word!r} compares the rows at "
+            "risk at known times: pass event= or upper ends of inf, or use a response that is a distribution of lifetimes"
+        )
+    if not event.any():
+        raise ValueError(f"all times are censored: with response={record.word!r} the coefficients would be those of the prior")
+    last = np.full(numbers.max() + 1, -np.inf)
+    np.maximum.at(last, numbers, lower)
+    if not (event & (lower < last[numbers])).any():
+        where = " of its stratum" * (strata is not None)
+        raise ValueError(
+            f"no row{where} has a time above that of an event, so that no hazards are compared; pass times that differ, or fewer "
+            "strata"
+        )
+    return np.array([lower, upper, numbers]), labels
 
 
 def _median(v, weights):

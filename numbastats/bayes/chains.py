@@ -179,7 +179,7 @@ class Chains:
         if self.own:
             host |= {name: host[name][:, len(self.own) :] for name in ("b", "d", "second") if name in host}
             if "loglik" in host:  # that of the steps has the prior of the own parameters in it
-                records = zip(self.own, record_of(self.response).own, strict=True)
+                records = zip(self.own, self.response.own, strict=True)
                 host["loglik"] = host["loglik"] - sum(one.log_prior(found[name]) for name, one in records)
         return host | {"accepted": self.accepted}
 
@@ -200,6 +200,8 @@ class Chains:
             self.state, self.angle = s._replace(metric=metric), metric.angle
             if self.choosing and i == int(0.8 * self.warmup):
                 self._choose()
+        if i < self.warmup and self.sampler.learn is not None:
+            self.sampler.learn(self.problem, self.state, i)
         self.iteration, self.numbers.clock = i + 1, self.numbers.clock + 1
 
     def _step(self):

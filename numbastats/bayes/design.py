@@ -205,9 +205,12 @@ class Scaling(NamedTuple):
     intercept: int  # 1 where an intercept is in front of them, else 0
     level: float = 0.0  # the sampler's outcomes are (y - level)/size
     size: float = 1.0
+    width: int = 1  # linear predictors of a row, each with a coefficient of every column
 
     def placed(self, B):
-        """Numbers of the sampler's columns in the order of X's, an intercept's in front."""
+        """Numbers of the sampler's columns in the order of X's, an intercept's in front; of several predictors, of each apart."""
+        if self.width > 1:
+            B = np.ascontiguousarray(np.swapaxes(B.reshape(*B.shape[:-1], -1, self.width), -1, -2))
         out = np.empty_like(B)
         out[..., : self.intercept], out[..., self.intercept + self.order] = B[..., : self.intercept], B[..., self.intercept :]
         return out
@@ -241,7 +244,7 @@ def storage_by_size(facts):
     return "float32" if facts.single or facts.n * facts.p > _SINGLE_FROM else "float64"
 
 
-def scaling(facts, storage, *, intercept, standardize, unpenalized=()):
+def scaling(facts, storage, *, intercept, standardize, unpenalized=(), centred=False):
     """Shift and scale of the columns; warns of columns that the prior does not suit, raises for those out of range.
 
     Parameters
@@ -251,6 +254,8 @@ def scaling(facts, storage, *, intercept, standardize, unpenalized=()):
     intercept, standardize : bool
     unpenalized : sequence of int
         Columns that are not shrunk.
+    centred : bool
+        Whether columns are centred without an intercept, too, and whether they are standardised or not.
 
     Returns
     -------
@@ -258,16 +263,17 @@ def scaling(facts, storage, *, intercept, standardize, unpenalized=()):
     """
     sd = facts.sd
     shift, scale = np.zeros(facts.p), np.ones(facts.p)
-    if intercept and (sd == 0).any():
+    if (intercept or centred) and (sd == 0).any():
         j = int(np.argmin(sd))
+        cure = "no difference of rows depends on it; drop it"
         warn(
-            f"column {j} of X is constant, {facts.low[j]:.6g} in every row: it competes with the intercept; drop it, or pass "
-            "fit_intercept=False"
+            f"column {j} of X is constant, {facts.low[j]:.6g} in every row: "
+            f"{cure if centred else 'it competes with the intercept; drop it, or pass fit_intercept=False'}"
         )
+    if centred or (standardize and intercept):
+        shift = facts.mean
     if standardize:
         scale = np.where(sd > 0, sd, 1.0)
-        if intercept:
-            shift = facts.mean
     elif (sd > 0).any() and sd.max() > 1e3 * sd[sd > 0].min():
         warn(
             f"the columns' standard deviations go from {sd[sd > 0].min():.3g} to {sd.max():.3g}, but all coefficients "

@@ -17,9 +17,9 @@ import numpy as np
 from numbastats._core.parallel import mapped
 from numbastats._core.progress import bar
 from numbastats._core.slabs import interrupts_held
+from numbastats.bayes.categories import rules_of
 from numbastats.bayes.chains import one_blas_thread, sampler_of, samplers_of
 from numbastats.bayes.diagnostics import ess_bulk, rhat
-from numbastats.bayes.predictions import side_by_side
 from numbastats.bayes.responses.record import record_of
 from numbastats.bayes.samplers.surrogate import tail_shape
 
@@ -197,7 +197,7 @@ class Run:
                 drawn = chains.iteration - options.warmup
                 if drawn > 0 and drawn % options.thin == 0:
                     arrays = chains.quantities("b", *stored)
-                    self.moments.add(self.scaling.original(arrays["b"]))
+                    self.moments.add(self.scaling.original(arrays["b"]).reshape(options.chains, -1))
                     pieces.append([arrays[name].copy() for name in stored])
                     if callback is not None:
                         self._trace.append(self._quantities(**chains.quantities("b", "log_tau")))
@@ -217,19 +217,21 @@ class Run:
         """Parts of the state that every draw keeps."""
         names = {"draws": ("b", "log_tau"), "all": ("b", "log_tau", "d")}.get(self.options.keep, ())
         found = self.chains.quantities() if names else ()
-        extras = [own.name for own in record_of(self.options.response).own]
+        extras = [own.name for own in self.options.record().own]
         return (*names, *(name for name in (*extras, "log_slab", "accepted", "loglik") if name in found))
 
     def _quantities(self, b, log_tau, accepted):
         """Quantities, shape (chains, k), of which the callback gets effective sample sizes."""
         B, skip = self.scaling.original(b), self.scaling.intercept
-        tau = log_tau[:, None] if self.options.tau is None else B[:, :0]
-        return np.concatenate([B[:, :skip], tau, np.sqrt((B[:, skip:] ** 2).sum(axis=1, keepdims=True))], axis=1)
+        tau = log_tau[:, None] if self.options.tau is None else np.empty((len(B), 0))
+        first, norm = B[..., :skip].reshape(len(B), -1), (B[..., skip:] ** 2).reshape(len(B), -1).sum(axis=1, keepdims=True)
+        return np.concatenate([first, tau, np.sqrt(norm)], axis=1)
 
     def progress(self):
         """The dictionary that the callback gets."""
         chains = self.chains
-        names = ["intercept"] * self.scaling.intercept + ["log_tau"] * (self.options.tau is None) + ["norm"]
+        names = [f"intercept{one}" for one in record_of(self.options.response).of] if self.scaling.intercept else []
+        names += ["log_tau"] * (self.options.tau is None) + ["norm"]
         ess = ess_bulk(np.stack(self._trace, axis=1)) if len(self._trace) > 3 else np.full(len(names), np.nan)
         return {
             "iteration": chains.iteration,
@@ -265,12 +267,13 @@ class Run:
         if "b" not in self._kept:
             return {}
         skip, B, T = self.scaling.intercept, self.scaling.original(self._kept["b"]), self._kept["log_tau"]
+        record = self.options.record()
         draws = {
-            "beta": B[:, :, skip:],
-            "intercept": B[:, :, 0] if skip else np.zeros(B.shape[:2]),
+            "beta": B[..., skip:],
+            "intercept": B[..., 0] if skip else np.zeros(B.shape[:-1]),
             "log_tau": T + math.log(self.scaling.unit),
         }
-        for own in record_of(self.options.response).own:
+        for own in record.own:
             if own.name in self._kept:
                 draws[own.name] = self._kept[own.name] + (math.log(self.scaling.size) if own.scale else 0.0)
         if "log_slab" in self._kept and math.isfinite(self.options.slab_df):
@@ -278,8 +281,8 @@ class Run:
         if "d" in self._kept:
             log_lambda = -0.5 * np.log(self._kept["d"]) - T[:, :, None]
             log_lambda[..., : self.chains.prior.skip - len(self.chains.own)] = np.nan  # those that are not shrunk have no scale
-            draws["log_lambda"] = self.scaling.placed(log_lambda)[:, :, skip:]
-        return draws
+            draws["log_lambda"] = self.scaling.placed(log_lambda)[..., skip:]
+        return record.finish(draws, draws["beta"] @ self.scaling.shift) if record.several else draws
 
     def _sample_stats(self):
         """For every stored draw the acceptance rate since the draw before and, if the sampler computes it, the log-likelihood."""
@@ -292,7 +295,7 @@ class Run:
         return found
 
     def _side_by_side(self, draws):
-        return side_by_side(draws, self.names, self.options)
+        return rules_of(record_of(self.options.response)).side_by_side(draws, self.names, self.options)
 
     def _light_tails(self):
         return _light(self.posterior.stats)
@@ -342,7 +345,8 @@ class Run:
         if not options.standardize:
             tips.append("standardize=True unless the columns' standard deviations are near 1")
         if options.slab is None and record.separable:
-            tips.append("slab=3.0 (with standardised columns) where columns separate the classes, or nearly do")
+            what = "separate the classes" if record.classes else "have the order of the times"
+            tips.append(f"slab=3.0 (with standardised columns) where columns {what}, or nearly do")
         elif options.slab is None and hopeless:
             tips.append("slab= the size of the largest coefficients that may be")
         n, p = self.chains.n, self.chains.p

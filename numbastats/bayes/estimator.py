@@ -24,30 +24,28 @@ from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
 from numbastats._core.results import Table
-from numbastats.bayes import arguments, predictions, responses
+from numbastats.bayes import arguments, categories, predictions, responses, survival
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
+from numbastats.bayes.categories import rules_of
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
+from numbastats.bayes.checks import Checks
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
+from numbastats.bayes.kernels.classes import MOST
 from numbastats.bayes.likelihood import Rows, work_of
+from numbastats.bayes.projection import Projects
 from numbastats.bayes.responses import PROBIT, RESPONSES, Classification, Regression
-from numbastats.bayes.responses.record import facts_of_rows, record_of, word_of
+from numbastats.bayes.responses.record import Joint, facts_of_rows, record_of, word_of
 from numbastats.bayes.samplers import scales
 from numbastats.random import RNG
 
 __all__ = ["BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"]
 
-_FITTED = ("_options", "_run", "_shifted")
+_FITTED = ("_options", "_run", "_shifted", "_strata", "_baseline")
 _WIDE = 10.0  # prior standard deviation of unpenalised coefficients, where a flat prior may make the posterior improper
 
 Kind: TypeAlias = Literal["mean", "outcome", "median"]
 Blocks: TypeAlias = Callable[[], Iterable[tuple[ArrayLike, ArrayLike]]]
-
-
-def _logarithms(y):
-    """Of times, of which lower ends may be 0."""
-    with np.errstate(divide="ignore"):
-        return np.log(y)
 
 
 def _typical(y):
@@ -59,10 +57,16 @@ def _typical(y):
         return np.where(np.isinf(upper), lower, np.where(np.isinf(lower), upper, 0.5 * (lower + upper)))
 
 
+def _labels(classes):
+    """The names of classes."""
+    return tuple(map(str, classes.tolist()))
+
+
 class Outcomes(NamedTuple):
     """Outcomes of a fit: signs by which the rows are multiplied, the class of sign 1; facts of the rows for the kernels.
 
-    `outcomes` are those of a regression as they came, which the sampler sees as (y - level)/size.
+    `outcomes` are those of a regression, or of more than two classes, as they came; numbers the sampler sees as (y - level)/size.
+    `record` is that of the response, for the classes that there are.
     """
 
     signs: NDArray[np.int8]
@@ -72,6 +76,8 @@ class Outcomes(NamedTuple):
     outcomes: NDArray[np.float64] | None = None
     level: float = 0.0
     size: float = 1.0
+    strata: NDArray[Any] | None = None
+    record: Any = None
 
 
 class _Rows(TypedDict, total=False):
@@ -83,7 +89,7 @@ class _Rows(TypedDict, total=False):
     censored: tuple[ArrayLike, ArrayLike]
 
 
-class _Regression(Estimator, Options):
+class _Regression(Checks, Projects, Estimator, Options):
     """Base class of the estimators: the run of a fit, draws, reports and files."""
 
     _responses: tuple[str, ...] = (PROBIT.word,)
@@ -109,7 +115,7 @@ class _Regression(Estimator, Options):
 
     # --- sampling ---
 
-    def _fit(self, X, y, sample_weight=None, offset=None, exposure=None, event=None, censored=None):
+    def _fit(self, X, y, sample_weight=None, offset=None, exposure=None, event=None, censored=None, strata=None):
         """Sample the posterior; the docstrings of `fit` list parameters and exceptions."""
         params = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         options = arguments.checked_options(params, self._responses, self._priors)
@@ -122,6 +128,7 @@ class _Regression(Estimator, Options):
             "exposure": exposure,
             "event": event,
             "censored": upper,
+            "strata": strata,
         }
         for called, values in given.items():
             one = called == "y" and hasattr(values, "iloc") and values.shape[1:] == (1,)
@@ -129,6 +136,7 @@ class _Regression(Estimator, Options):
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
         names, missing = arguments.names_of(X), 0
+        order = {"order": arguments.order_of(y)} if record_of(options.response).ordered else {}
         if options.nan_policy == "omit":
             X, kept, missing = arguments.complete(X, given.values())
             given = dict(zip(given, kept, strict=True))
@@ -137,26 +145,30 @@ class _Regression(Estimator, Options):
         if counted is not None:  # all is checked once with the rows of weight 0, then left out is what is no data
             if reader.open is None:
                 n = survey(reader).n
-                self._outcomes(n=n, options=options, **given)
+                self._outcomes(n=n, options=options, **given, **order)
             reader, given = Reader(X, counted), {name: arguments.rows_of(v, counted) for name, v in given.items()}
         y = given.pop("y")
         storage = arguments.storage_type(self.dtype, self.quantize, self.response)
         facts = survey(reader, whole=storage == "int8")
         if facts.p == 0:
             raise ValueError(f"X has 0 feature(s) (shape=({facts.n}, 0)) while a minimum of 1 is required; pass columns")
-        found = self._outcomes(facts.y if y is None else y, facts.n, options, **given)
+        found = self._outcomes(facts.y if y is None else y, facts.n, options, **given, **order)
+        record = options.record(found.size) if found.record is None else found.record
+        arguments.check_shape(facts.n, facts.p, record, options)
+        options = dataclasses.replace(options, response=record if record.several else options.response)
         if not reader.streamed:
             arguments.check_spread(reader.X, found, options)
-        arguments.check_memory(self.draws, facts.p, self.keep, self.chains)
-        storage = storage_by_size(facts) if storage is None else storage
+        arguments.check_memory(self.draws, facts.p * record.width, self.keep, self.chains)
+        storage = ("float64" if isinstance(record, Joint) else storage_by_size(facts)) if storage is None else storage
         free = arguments.columns_of("unpenalized", self.unpenalized, names, facts.p)
         arguments.check_free(free, found.facts, facts.n, facts.p, options)
         shared = arguments.scales_of(self.groups, names, facts.p, free)
-        units = scaling(facts, storage, intercept=self.fit_intercept, standardize=self.standardize, unpenalized=free)
-        units = units._replace(level=found.level, size=found.size)
-        rows = self._rows(reader, facts, found, storage, units)
+        standard = dict(intercept=options.fit_intercept, standardize=self.standardize, centred=not record.intercept)
+        units = scaling(facts, storage, unpenalized=free, **standard)
+        units = units._replace(level=found.level, size=found.size, width=record.width)
+        rows = self._rows(reader, facts, found, storage, units, record)
         labels = [f"x{j}" for j in range(facts.p)] if names is None else [str(n) for n in names]
-        make = self._chains(facts, units, free, shared)
+        make = self._chains(facts, units, free, shared, record)
         if is_executor(self.workers):
             run: Run = Spread(self.workers, rows, functools.partial(make, chains=1), options, units, labels)
         else:
@@ -164,6 +176,7 @@ class _Regression(Estimator, Options):
                 run = Run(make(rows, None, chains=self.chains), options, units, labels)
         self._forget()
         self._options, self._run, self._shifted = options, run, offset is not None or exposure is not None
+        self._strata = found.strata
         self.n_features_in_, self.n_missing_ = facts.p, missing
         if found.classes is not None:
             self.classes_ = found.classes
@@ -176,43 +189,49 @@ class _Regression(Estimator, Options):
             raise
         return self
 
-    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored):
+    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored, strata):
         """The outcomes in the sampler's form."""
         raise NotImplementedError
 
-    def _rows(self, reader, facts, found, storage, units):
+    def _rows(self, reader, facts, found, storage, units, record):
         """The rows that the sampler passes over: in memory, or read again at every pass."""
         source = Source(
             reader, facts, found.signs, found.event, storage=storage, units=units, rounded=self.quantize, outcomes=found.outcomes
         )
-        n, p = facts.n, facts.p + self.fit_intercept
-        sampler = sampler_of(self.response, self.sampler, n, p, self.slab)
-        again = reader.streamed and not sampler.by_rows(n, p)
+        n, p, joint = facts.n, facts.p + units.intercept, isinstance(record, Joint)
+        sampler = sampler_of(record, self.sampler, n, p, self.slab)
+        again = reader.streamed and not sampler.by_rows(n, p) and not joint
         again |= reader.sparse and not sampler.passes  # sums over sparse rows are made as they are
         again &= storage in ("float64", "float32")
         X = source if again else source.load()
-        if is_executor(self.workers) or not sampler.passes:  # executors take host arrays
+        joint |= record.width > MOST
+        if is_executor(self.workers) or not sampler.passes or joint:  # executors and functions of arrays take host arrays
             device = "cpu"
         else:  # rows that are read again at every pass would be sent at every pass
             work = None if again else functools.partial(work_of, *source.shape, self.chains)
             device = choose_device(self.device, work=work, workers=self.workers)
         workers = 1 if is_executor(self.workers) else self.workers  # the executor's workers take whole chains
-        rows = lambda where: Rows(X, where, workers, *source.code, response=self.response, facts=found.facts)  # noqa: E731
+        rows = lambda where: Rows(X, where, workers, *source.code, response=record, facts=found.facts)  # noqa: E731
         return or_on_the_host(rows, device, self.device)
 
-    def _chains(self, facts, units, free, shared):
+    def _chains(self, facts, units, free, shared, record):
         """A function that makes `Chains` at their start from rows; scales of the prior are divided by the unit."""
         unit, scale = units.unit, self.intercept_scale
-        others = scale if math.isfinite(scale) or record_of(self.response).flat else _WIDE
+        others, width = scale if math.isfinite(scale) or record.flat else _WIDE, record.width
+        known = (*[float(scale) ** -2.0] * units.intercept, *free_precisions(facts, units, free, others))
+        groups = None if shared is None else np.unique(shared[units.order[len(free) :]], return_inverse=True)[1]
+        if width > 1 and (self.shared or groups is not None):  # of every class apart, unless they share the scales of columns
+            groups = np.arange(facts.p - len(free)) if groups is None else groups
+            groups = np.repeat(groups, width) if self.shared else (groups[:, None] * width + np.arange(width)).ravel()
         prior = scales.Prior(
             self.prior,
-            units.intercept,
-            (*[float(scale) ** -2.0] * units.intercept, *free_precisions(facts, units, free, others)),
+            units.intercept * width,
+            tuple(precision for precision in known for _ in range(width)),
             float(self.tau_scale / unit),
             None if self.tau is None else self.tau / unit,
             None if self.slab is None else max(float(self.slab / unit), 1e-150),
             self.slab_df,
-            None if shared is None else np.unique(shared[units.order[len(free) :]], return_inverse=True)[1],
+            groups,
         )
         options = dict(kind=self.sampler, warmup=self.warmup, key=key_words(normalise_rng(self.rng)), sweeps=self.inner_sweeps)
         return functools.partial(Chains, prior=prior, **options)
@@ -259,11 +278,18 @@ class _Regression(Estimator, Options):
         self.sample_stats_ = found.sample_stats
         self.sampler_, self.n_iter_, self.converged_ = found.stats["sampler"], found.n_iter, found.converged
         self._point_estimates()
+        if self._record.proportional and self.draws_:
+            run, strata = self._run, self._strata
+            rows, labels = run.rows if isinstance(run, Spread) else run.chains.rows, np.zeros(1) if strata is None else strata
+            self._baseline = survival.baseline(rows, run._kept["b"], run.scaling.shift, labels, strata is not None)
         if not (self._run.stopped or self.converged_):
             warn(self._run.complaint(), ConvergenceWarning)
 
     def _point_estimates(self):
         skip, mean = int(self._options.fit_intercept), self.moments_["mean"]
+        if self._record.several:
+            self._class_estimates(mean.reshape(self._record.width, -1), skip)
+            return
         coef, intercept = mean[skip:], mean[:1] if skip else np.zeros(1)
         self.coef_, self.intercept_ = (coef[None], intercept) if self._record.classes else (coef, float(intercept[0]))
 
@@ -272,8 +298,13 @@ class _Regression(Estimator, Options):
             raise not_fitted(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
 
     @property
+    def _beside(self):
+        """Names in `summary` of what stands beside coefficients: intercepts and cut points."""
+        return categories.beside(self._record) if self._record.several else ["intercept"]
+
+    @property
     def _record(self):
-        return record_of(self._options.response)
+        return self._options.record()
 
     def _need_draws(self, what):
         self._fitted()
@@ -313,12 +344,13 @@ class _Regression(Estimator, Options):
         Returns
         -------
         numpy.ndarray, shape (chains * draws, n)
+            Of C classes, more than two without an order, (chains * draws, n, C - 1).
         """
         self._need_draws("decision_draws")
         X = self._matrix(X)
-        out = np.empty((self.draws_["log_tau"].size, X.shape[0]))
-        for part, m in predictions.predictors(self.draws_, X):
-            out[:, part] = m.T
+        out = np.empty((self.draws_["log_tau"].size, X.shape[0], *self._record.axes))
+        for part, m in rules_of(self._record).predictors(self.draws_, X):
+            out[:, part] = np.swapaxes(m, 0, 1)
         return out
 
     def sample_outcomes(
@@ -353,7 +385,7 @@ class _Regression(Estimator, Options):
         self._need_draws("sample_outcomes")
         X = self._matrix(X)
         offset, key = self._offset(offset, exposure, X.shape[0]), Key(normalise_rng(rng))
-        return self._as_outcomes(predictions.outcomes(self.draws_, X, self._record, key, offset))
+        return self._as_outcomes(rules_of(self._record).outcomes(self.draws_, X, self._record, key, offset))
 
     def _as_outcomes(self, y):
         """Outcomes as `fit` took them."""
@@ -375,7 +407,8 @@ class _Regression(Estimator, Options):
         -------
         Table
             A dict of arrays by name, which prints as a table, with the level in the headings, and has `to_frame`: "name", "mean",
-            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse", "level".
+            "sd", "lower", "upper", "positive", "rhat", "ess_bulk", "ess_tail", "mcse", "level"; for response="cox" also
+            "hazard_ratio", e to the median of the coefficient, "ratio_lower" and "ratio_upper".
 
         Raises
         ------
@@ -385,13 +418,14 @@ class _Regression(Estimator, Options):
         self._need_draws("summary")
         level = checked_level(level)
         x, names = self._side_by_side()
-        return predictions.summary(x, names, level)
+        table = predictions.summary(x, names, level)
+        return survival.with_ratios(table, self.draws_, level) if self._record.proportional else table
 
     def _side_by_side(self):
         """All draws side by side (chains, draws, k), and their names."""
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         options = self._options
-        return predictions.side_by_side(self.draws_, names, options)
+        return rules_of(self._record).side_by_side(self.draws_, names, options)
 
     def _log_likelihoods(self, X, y, offset=None, **more):
         """Log-likelihoods of the rows under every draw, some rows at a time, times the weights of the rows."""
@@ -403,7 +437,8 @@ class _Regression(Estimator, Options):
         exposure, weights = more.pop("exposure", None), arguments.weights_of_rows(more.pop("sample_weight", None), n)
         y, shift = self._likelihood_outcomes(y, n, **more)
         offset, lo = self._offset(offset, exposure, n), 0
-        for found in predictions.log_likelihoods(self.draws_, X, y, self.workers, record=self._record, offset=offset):
+        likelihoods = rules_of(self._record).log_likelihoods
+        for found in likelihoods(self.draws_, X, y, self.workers, record=self._record, offset=offset):
             rows = slice(lo, lo := lo + len(found))
             found = found if shift is None else found + shift[rows, None]
             if weights is not None:  # rows of weight 0 count 0, also where they are impossible
@@ -491,9 +526,13 @@ class _Regression(Estimator, Options):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         facts = dict(n_features=self.n_features_in_, n_iter=self.n_iter_, converged=self.converged_, stats=self.stats_)
         facts["shifted"] = self._shifted
+        params["response"] = self._record.word
         plain = lambda v: v.tolist() if isinstance(v, (np.generic, np.ndarray)) else np.dtype(v).name  # noqa: E731
         if hasattr(self, "classes_"):
             arrays["classes"] = np.array(self.classes_.tolist())
+        if hasattr(self, "_baseline"):
+            arrays |= {f"baseline_{n}": v for n, v in self._baseline._asdict().items()}
+            arrays["baseline_labels"] = np.array(self._baseline.labels.tolist())
         arrays["header"] = json.dumps([params, facts], default=plain)
         write_archive(path, arrays)
 
@@ -529,9 +568,13 @@ class _Regression(Estimator, Options):
         model._options = Options(**{**model.get_params(), "prior": model.prior, "response": response})
         if "classes" in file:
             model.classes_ = file["classes"]
+            record = record_of(response).of_classes(_labels(model.classes_))
+            model._options.response = record if record.several else response
         model.draws_ = {n[6:]: v for n, v in file.items() if n.startswith("draws_")}
         model.sample_stats_ = {n[6:]: v for n, v in file.items() if n.startswith("stats_")}
         model.moments_ = {n[8:]: v for n, v in file.items() if n.startswith("moments_")}
+        if "baseline_logs" in file:
+            model._baseline = survival.Baseline(*(file[f"baseline_{n}"] for n in survival.Baseline._fields))
         if "feature_names" in file:
             model.feature_names_in_ = file["feature_names"].astype(object)
         model.n_features_in_, model.n_iter_, model.converged_ = facts["n_features"], facts["n_iter"], facts["converged"]
@@ -541,7 +584,13 @@ class _Regression(Estimator, Options):
         return model
 
     def to_inference_data(
-        self, X: ArrayLike | None = None, y: ArrayLike | None = None, offset: ArrayLike | None = None, *, rng: RNG = None
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        *,
+        rng: RNG = None,
+        **rows: Unpack[_Rows],
     ) -> Any:
         """The draws as an ArviZ object; needs the package arviz.
 
@@ -550,11 +599,13 @@ class _Regression(Estimator, Options):
         X : array_like, shape (n, p), optional
             The rows of the fit, for the groups "log_likelihood", "posterior_predictive" and "observed_data".
         y : array_like, shape (n,), optional
-            Their outcomes.
+            Their outcomes; None with `censored`.
         offset : array_like, shape (n,), optional
             What `fit` got, if it got one.
         rng : None, int, SeedSequence or Generator
             Seed of the outcomes in "posterior_predictive", as for `sample_outcomes`.
+        exposure, sample_weight, event, censored : optional
+            As in `waic`, for "log_likelihood". "observed_data" then has "event" or "upper", too; drawn outcomes are whole ones.
 
         Returns
         -------
@@ -571,7 +622,7 @@ class _Regression(Estimator, Options):
             Without draws, for X without y, and as `loo`.
         """
         self._need_draws("to_inference_data")
-        if (X is None) != (y is None):
+        if (X is None) != (y is None and rows.get("censored") is None):
             raise ValueError("X and y come together: pass both, or neither")
         try:
             import arviz
@@ -582,37 +633,52 @@ class _Regression(Estimator, Options):
         groups: dict[str, Any] = {"posterior": dict(self.draws_), "sample_stats": stats}
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         coords: dict[str, list[Any]]
-        coords, dims = {"feature": [str(n) for n in names]}, {"beta": ["feature"], "log_lambda": ["feature"]}
+        of = ["class"] if self._record.axes else []
+        coords, dims = {"feature": [str(n) for n in names]}, {"beta": [*of, "feature"], "log_lambda": [*of, "feature"]}
+        if of:
+            coords["class"], dims["intercept"] = list(self._record.labels[1:]), of
         if X is not None:
             shape = self.draws_["log_tau"].shape
-            parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset)]
-            drawn = self.sample_outcomes(X, offset=offset, rng=rng).reshape(*shape, -1)
+            parts = [part.T.reshape(*shape, -1) for part in self._log_likelihoods(X, y, offset, **rows)]
+            drawn: Any = self.sample_outcomes(X, offset=offset, exposure=rows.get("exposure"), rng=rng)
+            seen = {"y": y, "event": rows.get("event")}
+            if (ends := rows.get("censored")) is not None:
+                seen = dict(zip(("y", "upper"), ends, strict=True))
+            seen = {name: arguments.column(v) for name, v in seen.items() if v is not None}
             groups |= {
                 "log_likelihood": {"y": np.concatenate(parts, axis=2)},
-                "posterior_predictive": {"y": drawn},
-                "observed_data": {"y": arguments.column(y)},
+                "posterior_predictive": {"y": drawn.reshape(*shape, -1)},
+                "observed_data": seen,
             }
-            dims["y"], coords["row"] = ["row"], np.arange(len(groups["observed_data"]["y"])).tolist()
+            dims |= {name: ["row"] for name in seen}
+            coords["row"] = np.arange(drawn.shape[1]).tolist()
         if "posterior" in inspect.signature(arviz.from_dict).parameters:  # before ArviZ 1.0
             return arviz.from_dict(**groups, coords=coords, dims=dims)
         return arviz.from_dict(groups, coords=coords, dims=dims)
 
 
 class _Classifier(_Regression):
-    """Base class for two classes: probabilities of the second class."""
+    """Base class for classes: their probabilities."""
 
     _estimator_type = "classifier"
 
     classes_: NDArray[Any]
     intercept_: NDArray[np.float64]
+    cutpoints_: NDArray[np.float64]
 
-    def _outcomes(self, y, n, options, sample_weight, offset, **others):
-        classes, signs = arguments.classes_and_signs(y, n)
+    def _outcomes(self, y, n, options, sample_weight, offset, order=None, **others):
+        record = record_of(options.response)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.numbers("offset", offset, n)
-        record = record_of(self.response)
+        if record.more is not None:
+            classes, codes = arguments.several_classes(y, n, record, order)
+            record = record.of_classes(_labels(classes))
+            if record.several:
+                facts = facts_of_rows(weights, offset, codes)
+                return Outcomes(np.ones(n, np.int8), None, facts, classes, arguments.column(y), record=record)
+        classes, signs = arguments.classes_and_signs(y, n)
         if not record.weighted:
             if weights is not None or offset is not None:
-                others = " or ".join(repr(r.word) for r in RESPONSES.values() if r.classes and r.weighted)
+                others = " or ".join(repr(r.word) for r in RESPONSES.values() if r.signed and r.weighted)
                 raise ValueError(f"sample_weight and offset are not for response={record.word!r}; use response={others}")
             return Outcomes(signs, classes[1], classes=classes)
         facts = facts_of_rows(weights, None if offset is None else offset * signs, np.ones(n))
@@ -622,10 +688,22 @@ class _Classifier(_Regression):
         y = arguments.column(y)
         if y.shape != (n,) or not np.isin(y, self.classes_).all():
             raise ValueError(f"y must hold one of {self.classes_.tolist()} for each of the {n} rows of X")
+        if self._record.several:
+            return (y[:, None] == self.classes_).argmax(axis=1).astype(np.float64), None
         return np.where(y == self.classes_[1], 1.0, -1.0), None
 
     def _as_outcomes(self, y):
-        return self.classes_[(y > 0.0).astype(int)]
+        return self.classes_[y.astype(int) if self._record.several else (y > 0.0).astype(int)]
+
+    def _class_estimates(self, mean, skip):
+        """Point estimates of classes that are no signs, of means by predictors."""
+        coef, intercept = mean[:, skip:], mean[:, 0] if skip else np.zeros(len(mean))
+        if self._record.axes and self._options.contrast == "symmetric":
+            coef, intercept = (np.concatenate([0.0 * v[:1], v]) for v in (coef, intercept))
+            coef, intercept = coef - coef.mean(axis=0), intercept - intercept.mean()
+        self.coef_, self.intercept_ = coef, intercept
+        if "cutpoints" in self.draws_:
+            self.cutpoints_ = self.draws_["cutpoints"].mean(axis=(0, 1))
 
     # --- prediction ---
 
@@ -652,13 +730,14 @@ class _Classifier(_Regression):
     def predict_proba(
         self, X: ArrayLike, interval: float | None = None, draws: int | None = None, *, offset: ArrayLike | None = None
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean of the probabilities of the two classes.
+        """Posterior mean of the probabilities of the classes.
 
         Parameters
         ----------
         X : array_like, shape (n, p)
         interval : float, optional
-            Also return the central interval with this probability for P(y = 1).
+            Also return the central interval with this probability: of two classes for P(y = 1), shape (n,), of others for the
+            probability of each, shape (n, C).
         draws : int, optional
             Use this many of the draws, equally spaced; needs stored draws.
         offset : float or array_like, shape (n,), optional
@@ -666,8 +745,8 @@ class _Classifier(_Regression):
 
         Returns
         -------
-        numpy.ndarray, shape (n, 2), or tuple
-            With `interval`: (probabilities, lower, upper).
+        numpy.ndarray, shape (n, C), or tuple
+            A column for each of the C classes, in the order of `classes_`. With `interval`: (probabilities, lower, upper).
 
         Raises
         ------
@@ -687,7 +766,8 @@ class _Classifier(_Regression):
         if draws is not None:
             arguments.count("draws", draws)
         offset = self._offset(offset, None, X.shape[0])
-        p, ends = predictions.probabilities(self.draws_, X, interval, draws, self.workers, record=self._record, offset=offset)
+        rules = rules_of(self._record)
+        p, ends = rules.probabilities(self.draws_, X, interval, draws, self.workers, record=self._record, offset=offset)
         return p if interval is None else (p, *ends)
 
     def predict_log_proba(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -701,7 +781,7 @@ class _Classifier(_Regression):
 
         Returns
         -------
-        numpy.ndarray, shape (n, 2)
+        numpy.ndarray, shape (n, C)
 
         Raises
         ------
@@ -716,10 +796,11 @@ class _Classifier(_Regression):
             return predictions.of_both(self._record.log_probability, scores)
         X = self._matrix(X)
         offset = self._offset(offset, None, X.shape[0])
-        return predictions.log_probabilities(self.draws_, X, self.workers, record=self._record, offset=offset)
+        rules = rules_of(self._record)
+        return rules.log_probabilities(self.draws_, X, self.workers, record=self._record, offset=offset)
 
     def predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> NDArray[Any]:
-        """The more probable class of every row.
+        """The most probable class of every row.
 
         Parameters
         ----------
@@ -732,7 +813,8 @@ class _Classifier(_Regression):
         numpy.ndarray, shape (n,)
         """
         self._fitted()
-        return self.classes_[(self.predict_proba(X, offset=offset)[:, 1] > 0.5).astype(int)]
+        p = self.predict_proba(X, offset=offset)
+        return self.classes_[p.argmax(axis=1) if self._record.several else (p[:, 1] > 0.5).astype(int)]
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
@@ -763,15 +845,25 @@ class _Classifier(_Regression):
 
 @parametrised
 class HorseshoeClassifier(_Classifier):
-    """Classification of two classes with the horseshoe prior, ``P(y = 1 | x) = F(offset + a + x'b)``.
+    """Classification with the horseshoe prior: of two classes, of more, and of ordered ones.
 
-    F is the logistic or the normal distribution function. In contrast to `HorseshoeProbit`, columns are standardised and large
-    coefficients bounded by a slab unless told otherwise, so that separable classes need no further settings.
+    Of two classes ``P(y = 1 | x) = F(m)``, ``m = offset + a + x'b``, where F is the logistic or the normal distribution
+    function. In contrast to `HorseshoeProbit`, columns are standardised and large coefficients bounded by a slab unless told
+    otherwise, so that separable classes need no further settings.
 
     Parameters
     ----------
-    response : {"logit", "probit"}
-        The distribution function F.
+    response : {"logit", "ordinal", "probit"}
+        Distribution of the classes:
+
+        =======  ============================================================================================================
+        logit    F logistic. Of C > 2 classes each but the first has an a and a b of its own, and the log odds m against the
+                 first (softmax).
+        ordinal  Ordered classes, ``P(class <= k) = F(c_k - offset - x'b)`` with F logistic and cut points c_k (cumulative
+                 logit, proportional odds): a positive coefficient is for higher classes. The order is that of the categories
+                 of an ordered categorical of pandas (an Enum of polars), or of numbers. Texts without an order are refused.
+        probit   F normal, two classes.
+        =======  ============================================================================================================
     prior : {"horseshoe", "horseshoe+"}
         lambda_j below is half-Cauchy, or the product of two half-Cauchy variables: more mass near 0 and far out.
     tau_scale : float
@@ -782,8 +874,14 @@ class HorseshoeClassifier(_Classifier):
         Every b_j also gets a normal factor with mean 0 and this standard deviation; None for none.
     slab_df : float, optional
         As for `BayesProbit`: the slab gets a prior, or with inf none, in the form of Piironen and Vehtari.
+    shared : bool
+        Of more than two classes without an order: whether the coefficients of a column share a local scale, so that it matters
+        for all classes or for none. By default each has its own. Slower, and not with `slab_df`.
+    contrast : {"first", "symmetric"}
+        Of such classes: whether `coef_` and `intercept_` are against the first class, shape (C - 1, p), or of all classes, shape
+        (C, p), with a mean of 0, as in scikit-learn. The prior is that of the former.
     fit_intercept : bool
-        Add the intercept a, which is not shrunk.
+        Add the intercept a, which is not shrunk. The cut points of "ordinal" take its place in any case.
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; may be inf.
     unpenalized : list of int or str, optional
@@ -791,7 +889,9 @@ class HorseshoeClassifier(_Classifier):
     groups : list of lists of int or str, optional
         As for `BayesProbit`: columns that share a local scale.
     sampler : {"auto", "collapsed-gibbs", "predictor", "split-hmc", "surrogate", "gibbs", "px-gibbs"}
-        As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit".
+        As for `BayesProbit`, "collapsed-gibbs" for "logit" with Polya-Gamma variables; the last two need response="probit". For
+        "ordinal" "auto" takes "predictor" for more columns than rows. For more than two classes without an order there are
+        "split-hmc" and "surrogate", and "auto" refuses more columns than rows.
     chains, warmup, draws, thin, keep, inner_sweeps
         As for `BayesProbit`.
     standardize : bool
@@ -806,12 +906,27 @@ class HorseshoeClassifier(_Classifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_features_in_, n_iter_, feature_names_in_, converged_, draws_, sample_stats_, moments_, stats_,
-    sampler_
+    coef_, intercept_ : numpy.ndarray, shapes (1, p) and (1,)
+        As for `BayesProbit`; of C > 2 classes without an order (C - 1, p) and (C - 1,), or as `contrast` says. The intercept of
+        "ordinal" is 0.
+    classes_ : numpy.ndarray, shape (C,)
+    cutpoints_ : numpy.ndarray, shape (C - 1,)
+        Posterior means of the cut points of "ordinal", whose draws are ``draws_["cutpoints"]``.
+    draws_ : dict
+        As for `BayesProbit`. Of C > 2 classes without an order "beta" and "log_lambda" have the shape (chains, draws, C - 1, p),
+        "intercept" (chains, draws, C - 1). "cutpoints", shape (chains, draws, C - 1), for "ordinal".
+    moments_ : dict
+        As for `BayesProbit`, of such classes one after the other.
+    n_features_in_, n_iter_, feature_names_in_, converged_, sample_stats_, stats_, sampler_
         As for `BayesProbit`.
 
     Notes
     -----
+    The prior of the cut points is the one by which the probabilities of the classes at the mean of the columns have a Dirichlet
+    distribution, uniform on the simplex (Betancourt). A category that no row has is left out, with a warning. The prior of more
+    than two classes without an order is that of the contrasts against the first one, not the same after another class has come
+    first: where much is shrunk, let the first one be the class with which the others are to be compared.
+
     A row of weight w adds w times its log-likelihood. With more columns than rows an iteration costs n^2 p/2 multiplications,
     with a slab some eight times as many; its draws depend neither on the number of threads nor on the executor.
 
@@ -825,6 +940,8 @@ class HorseshoeClassifier(_Classifier):
     Journal of Statistics 11 (2017), eq. 2.8 and 2.10, for `slab_df`.
     N. G. Polson, J. G. Scott, J. Windle, "Bayesian inference for logistic models using Polya-Gamma latent variables", JASA 108
     (2013), and the references of `HorseshoeRegression`, for "collapsed-gibbs".
+    M. Betancourt, "Ordinal regression", 2019, https://betanalpha.github.io/assets/case_studies/ordinal_regression.html, for the
+    prior of cut points.
 
     Examples
     --------
@@ -837,6 +954,13 @@ class HorseshoeClassifier(_Classifier):
     [2, -2, 0, 0, 0, 0, 0, 0]
     >>> model.predict_proba([[2.0, 0, 0, 0, 0, 0, 0, 0]]).round(1).tolist()
     [[0.0, 1.0]]
+
+    Ordered classes:
+
+    >>> grade = np.digitize(2 * X[:, 0] + rng.logistic(size=500), [-1.0, 1.0])
+    >>> model = ns.bayes.HorseshoeClassifier(response="ordinal", rng=1).fit(X, grade)
+    >>> model.coef_[0, 0].round(), abs(model.cutpoints_.round())
+    (np.float64(2.0), array([1., 1.]))
     """
 
     _responses = tuple(word for word, record in RESPONSES.items() if record.classes)
@@ -848,6 +972,12 @@ class HorseshoeClassifier(_Classifier):
     standardize: bool = True
     quantize: bool = fixed(False)
     dtype: Single | DTypeLike | None = None
+    fixed: Any = arguments.fixed(None)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = record_of(self.response).more is not None
+        return tags
 
     def fit(
         self,
@@ -864,12 +994,13 @@ class HorseshoeClassifier(_Classifier):
         X : array_like, shape (n, p), or callable
             As for `BayesProbit.fit`.
         y : array_like, shape (n,)
-            Two different values; the larger one is the event. None with a callable X.
+            The classes: two different values, of which the larger one is the event, or for "logit" and "ordinal" up to 100. None
+            with a callable X.
         sample_weight : array_like, shape (n,), optional
-            Weights of the rows' log-likelihoods, as if a row had come that many times, for response="logit". Rows of weight 0
-            are left out.
+            Weights of the rows' log-likelihoods, as if a row had come that many times; not for response="probit". Rows of weight
+            0 are left out.
         offset : array_like, shape (n,), optional
-            Added to the linear predictors; for response="logit".
+            Added to the linear predictors, of all classes but the first; not for response="probit".
 
         Returns
         -------
@@ -879,7 +1010,8 @@ class HorseshoeClassifier(_Classifier):
         Raises
         ------
         ValueError, TypeError, MemoryError
-            As `BayesProbit.fit`; also for weights that are negative or all 0, and for a wrong number of weights or offsets.
+            As `BayesProbit.fit`; also for weights that are negative or all 0, and for a wrong number of weights or offsets; for
+            texts without an order with "ordinal", and for more columns than rows with three classes or more that have none.
         """
         return self._fit(X, y, sample_weight, offset)
 
@@ -899,13 +1031,19 @@ class HorseshoeRegression(_Regression):
         poisson            Poisson with mean exp(m)
         negative_binomial  with mean exp(m) and variance ``mean + mean^2 / size``
         gamma              with mean exp(m) and variance ``mean^2 / shape``
+        beta               a share with mean 1/(1 + exp(-m)) and variance ``mean (1 - mean) / (1 + precision)``
         weibull            a lifetime whose logarithm is m + sigma times that of a standard exponential variable
         exponential        the same with sigma = 1, of the mean exp(m)
         lognormal          a lifetime whose logarithm is normal, with mean m and standard deviation sigma
         loglogistic        a lifetime whose logarithm is m + sigma times a logistic variable
+        cox                a lifetime of the hazard exp(m) times a baseline that is left open; no intercept
         =================  ==================================================================================================
 
-        Which one fits data: :doc:`/outcomes`.
+        "zero_truncated_poisson" and "zero_truncated_negative_binomial" are counts given that they are not 0; exp(m) is then the
+        mean with the zeros. Which one fits data: :doc:`/outcomes`.
+    fixed : dict, optional
+        Values of parameters that the distribution has beside m, by the names in `dispersion_`, which are then not drawn:
+        ``{"df": 4.0}``, ``{"size": 2.0}``, ``{"sigma": 1.0}``. Not for "gaussian".
     prior : {"horseshoe", "horseshoe+"}
         lambda_j below is half-Cauchy, or the product of two half-Cauchy variables: more mass near 0 and far out.
     tau_scale : float
@@ -920,7 +1058,7 @@ class HorseshoeRegression(_Regression):
     slab_df : float, optional
         As for `BayesProbit`: the slab (of b_j / sigma) gets a prior, or with inf none, in the form of Piironen and Vehtari.
     fit_intercept : bool
-        Add the intercept a, which is not shrunk.
+        Add the intercept a, which is not shrunk; "cox" has none.
     intercept_scale : float
         Prior standard deviation of the intercept, of standardised columns if they are; by default infinite. For "gaussian" it is
         in units of sigma, and the prior's mean is the mean of y.
@@ -991,6 +1129,9 @@ class HorseshoeRegression(_Regression):
     horseshoe prior", Journal of Machine Learning Research 21(73) (2020), the exact algorithm, for "collapsed-gibbs".
     M. A. Juarez, M. F. J. Steel, "Model-based clustering of non-Gaussian panel data based on skew-t distributions", Journal of
     Business and Economic Statistics 28 (2010), for the prior of df.
+    D. R. Cox, "Regression models and life-tables", Journal of the Royal Statistical Society B 34 (1972).
+    B. Efron, "The efficiency of Cox's likelihood function for censored data", JASA 72 (1977), for ties.
+    S. Ferrari, F. Cribari-Neto, "Beta regression for modelling rates and proportions", Journal of Applied Statistics 31 (2004).
 
     Examples
     --------
@@ -1035,6 +1176,8 @@ class HorseshoeRegression(_Regression):
     sampler: RegressionSampler = "auto"
     standardize: bool = True
     quantize: bool = fixed(False)
+    shared: bool = fixed(False)
+    contrast: Any = fixed("first")
     dtype: Single | DTypeLike | None = None
 
     def fit(
@@ -1047,6 +1190,7 @@ class HorseshoeRegression(_Regression):
         exposure: ArrayLike | None = None,
         event: ArrayLike | None = None,
         censored: tuple[ArrayLike, ArrayLike] | None = None,
+        strata: ArrayLike | None = None,
     ) -> Self:
         """Sample the posterior.
 
@@ -1055,7 +1199,8 @@ class HorseshoeRegression(_Regression):
         X : array_like, shape (n, p), or callable
             As for `BayesProbit.fit`.
         y : array_like, shape (n,)
-            Finite numbers; 0, 1, 2 and so on for counts, above 0 for times and "gamma". None with a callable X or `censored`.
+            Finite numbers; 0, 1, 2 and so on for counts, above 0 for times and "gamma", between 0 and 1 for "beta". None with
+            a callable X or `censored`.
         sample_weight : array_like, shape (n,), optional
             Weights of the rows' log-likelihoods, as if a row had come that many times. Rows of weight 0 are left out.
         offset : array_like, shape (n,), optional
@@ -1067,7 +1212,9 @@ class HorseshoeRegression(_Regression):
             Of lifetimes whether they are over at y: True or 1, else False or 0, and y is the time so far (right censoring).
         censored : (array_like, array_like), optional
             Lower and upper ends of lifetimes, in the place of y: equal ones of a time that is known, inf above where it is not
-            over, 0 below where it was over before the upper end; also an interval.
+            over, 0 below where it was over before the upper end; also an interval. "cox" takes no other than right censoring.
+        strata : array_like, shape (n,), optional
+            Labels of groups of rows that have a baseline hazard each, for "cox": rows are compared within their group.
 
         Returns
         -------
@@ -1084,16 +1231,17 @@ class HorseshoeRegression(_Regression):
         TypeError, MemoryError
             As `BayesProbit.fit`.
         """
-        return self._fit(X, y, sample_weight, offset, exposure, event, censored)
+        return self._fit(X, y, sample_weight, offset, exposure, event, censored, strata)
 
-    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored):
+    def _outcomes(self, y, n, options, sample_weight, offset, exposure, event, censored, strata):
         record = record_of(options.response)
         ends = arguments.lifetimes(y, event, censored, n, options)
+        ends, labels = arguments.with_strata(ends, strata, n, record)
         weights, offset = arguments.weights_of_rows(sample_weight, n), arguments.offsets_of_rows(offset, exposure, n, record)
         signs, first = np.ones(n, np.int8), np.atleast_2d(ends)[0]
-        y = _logarithms(ends) if record.log else ends
+        y = record.inner(ends)
         if not record.scaled:
-            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first)
+            return Outcomes(signs, facts=facts_of_rows(weights, offset, y), outcomes=first, strata=labels)
         rest = y if offset is None else y - offset
         known = np.isfinite(typical := _typical(rest))  # others have the ends 0 and inf
         level, size = arguments.level_and_size(typical[known], None if weights is None else weights[known], options)
@@ -1101,18 +1249,17 @@ class HorseshoeRegression(_Regression):
         return Outcomes(signs, facts=facts, outcomes=first, level=level, size=size)
 
     def _likelihood_outcomes(self, y, n, event=None, censored=None):
-        """Outcomes as the record takes them; what makes log densities of logarithms those of the outcomes, or None."""
+        """Outcomes as the record takes them; what makes log densities of these those of the outcomes, or None."""
         arguments.check_ends_given(y, event, censored, self._record, type(self).__name__)
         y, upper = (y, None) if censored is None else censored
         if event is None and upper is None:
             y = arguments.outcomes_as_numbers(arguments.column(y), n, dataclasses.replace(self._options, fit_intercept=False))
         else:
             y = arguments.lifetimes(y, event, upper, n, self._options, whole=False)
-        if not self._record.log:
-            return y, None
-        ends = _logarithms(y)
+        ends = self._record.inner(y)
         lower, upper = np.broadcast_to(ends, (2, n))
-        return ends, np.where(lower == upper, -upper, 0.0)
+        shift = self._record.log_slope(upper)
+        return ends, None if shift is None else np.where(lower == upper, shift, 0.0)
 
     # --- prediction ---
 
@@ -1164,6 +1311,8 @@ class HorseshoeRegression(_Regression):
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | Table:
         """Posterior mean of the outcome of every row, with intervals of the mean outcome or of a single one.
 
+        For response="cox" it is the risk score: the logarithm of the hazard, relative to that of a row of zeros.
+
         Parameters
         ----------
         X : array_like, shape (n, p)
@@ -1189,7 +1338,7 @@ class HorseshoeRegression(_Regression):
         ------
         ValueError
             For a wrong number of columns or offsets, for none where the fit had some, without draws where they are needed, as for
-            response="poisson", and for an infinite mean.
+            response="poisson", for an infinite mean, and of "cox" for any kind but "mean".
 
         Notes
         -----
@@ -1222,7 +1371,13 @@ class HorseshoeRegression(_Regression):
         return Table({name: found, "lower": ends[0], "upper": ends[1]}, level=interval) if frame else (found, *ends)
 
     def predict_survival(
-        self, X: ArrayLike, times: ArrayLike, interval: float | None = None, *, offset: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        times: ArrayLike,
+        interval: float | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Probability that the lifetime of every row is longer than each of some times.
 
@@ -1230,11 +1385,13 @@ class HorseshoeRegression(_Regression):
         ----------
         X : array_like, shape (n, p)
         times : array_like, shape (k,)
-            Above 0.
+            Above 0; for "cox" not beyond the last time of the fit.
         interval : float, optional
             Also return the central interval with this probability.
         offset : float or array_like, shape (n,), optional
             As in `predict`.
+        strata : label, or array_like, shape (n,), optional
+            The stratum of every row, where the fit had strata.
 
         Returns
         -------
@@ -1244,7 +1401,12 @@ class HorseshoeRegression(_Regression):
         Raises
         ------
         ValueError
-            For a response that is not of lifetimes, times that are not above 0, and as `predict`.
+            For a response that is not of lifetimes, times that are not above 0 or that "cox" knows nothing of, strata that the
+            fit has not seen, and as `predict`.
+
+        Notes
+        -----
+        For "cox" the baseline of `baseline_summary` is drawn with the coefficients, for up to 1000 of the draws.
         """
         self._need_draws("predict_survival")
         if not self._record.censors:
@@ -1259,15 +1421,55 @@ class HorseshoeRegression(_Regression):
             )
         X = self._matrix(X)
         offset = self._offset(offset, None, X.shape[0])
-        mean, ends = predictions.survival(self.draws_, X, self._record, times, interval, offset)
+        if self._record.proportional:
+            stratum = self._baseline.numbers(strata, X.shape[0])
+            mean, ends = survival.survival(self.draws_, X, self._baseline, stratum, times, interval, offset)
+        elif strata is not None:
+            raise arguments.no_strata(self._record)
+        else:
+            mean, ends = predictions.survival(self.draws_, X, self._record, times, interval, offset)
         return mean if interval is None else (mean, *ends)
+
+    def baseline_summary(self, level: float = 0.95) -> Table:
+        """The baseline of a fit with response="cox": cumulative hazard of a row that has the mean of every column.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the central interval, between 0 and 1.
+
+        Returns
+        -------
+        Table
+            "time", the event times; "hazard", the posterior mean; "lower", "upper", "level"; with strata "stratum" in front.
+
+        Raises
+        ------
+        ValueError
+            Without draws, for a level out of range, and for another response.
+
+        Notes
+        -----
+        Given the coefficients the steps of the hazard are gamma distributed around Breslow's estimate, with Efron's correction
+        where event times are tied: the posterior under a gamma process prior of vanishing weight.
+
+        References
+        ----------
+        J. D. Kalbfleisch, "Non-parametric Bayesian analysis of survival time data", Journal of the Royal Statistical Society B 40
+        (1978).
+        """
+        self._need_draws("baseline_summary")
+        if not self._record.proportional:
+            raise ValueError(f"response={self._record.word!r} has no baseline hazard; use predict_survival")
+        return self._baseline.table(checked_level(level))
 
     @property
     def dispersion_(self) -> dict[str, NDArray[np.float64]]:
         """Draws of the parameters that the distribution of an outcome has beside its predictor, shape (chains, draws), by name.
 
         "sigma" for "gaussian", "student_t" and lifetimes, whose logarithm has the scale sigma; "df" for "student_t"; "size" for
-        "negative_binomial", "shape" for "gamma". Empty for other responses, and where no draws are kept.
+        "negative_binomial", "shape" for "gamma", "precision" for "beta". Without those of `fixed`. Empty for other responses, and
+        where no draws are kept.
         """
         self._fitted()
         return {one.word: one.value(self.draws_[one.name]) for one in self._record.own if one.name in self.draws_}
@@ -1323,8 +1525,14 @@ class HorseshoeRegression(_Regression):
         Raises
         ------
         ValueError
-            As `predict`, and for a wrong number of outcomes or weights.
+            As `predict`, for a wrong number of outcomes or weights, and for response="cox".
         """
+        self._fitted()
+        if self._record.proportional:
+            raise ValueError(
+                f"score compares outcomes with their means, which response={self._record.word!r} does not have; pass predict(X), "
+                "the risk scores, to a concordance index"
+            )
         found = self.predict(X, offset=offset, exposure=exposure)
         y = arguments.outcomes_as_numbers(
             arguments.column(y), found.size, dataclasses.replace(self._options, fit_intercept=False)
@@ -1506,6 +1714,9 @@ class BayesProbit(_Classifier):
     response: Any = fixed(PROBIT.word)
     prior: Prior = dataclasses.field(default="horseshoe", kw_only=False)
     sampler: Sampler = "auto"
+    shared: bool = fixed(False)
+    contrast: Any = fixed("first")
+    fixed: Any = arguments.fixed(None)
 
     def fit(self, X: ArrayLike | Blocks, y: ArrayLike | None = None) -> Self:
         """Sample the posterior.

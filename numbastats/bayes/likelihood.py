@@ -14,7 +14,7 @@ from numbastats._core.place import Place
 from numbastats._core.progress import LOG
 from numbastats.bayes import kernels as k
 from numbastats.bayes.responses import PROBIT
-from numbastats.bayes.responses.record import Joint, record_of
+from numbastats.bayes.responses.record import Joint, Response, record_of
 from numbastats.bayes.samplers.algebra import normal_matrix
 
 _PART = 2**20  # entries of X held as floats at once: they fit the third-level cache
@@ -62,7 +62,11 @@ class Rows:
         self.X, self.device, self.workers, self.scale, self.shift = X, device, worker_count(workers), scale, shift
         self.place = Place(device, self.workers)
         self.response, self.facts = record_of(response), np.ones((3, 1)) if facts is None else facts
-        self.predictors = self.response.predictors(self.facts[k.OUTCOME]) if isinstance(self.response, Joint) else 1
+        self._joint = self._columns = None
+        self.predictors = 1 if isinstance(self.response, Response) else self.response.predictors(self.facts[k.OUTCOME])
+        if isinstance(self.response, Joint):
+            y = self.facts[k.OUTCOME :]
+            self._joint = self.response.prepare(y if len(y) > 1 else y[0], self.facts[k.WEIGHT])
         self.shape = n, (width if scale is None else scale.size) * self.predictors
         rows = max(k.GROUP, min(4096, -(-n // 64)))
         self.chunk = -(-rows // k.GROUP) * k.GROUP
@@ -75,7 +79,7 @@ class Rows:
             self.tile = k.tile_rows(width, size + X.dtype.itemsize, 32768)
         if self.response.general and len(self.facts) == k.UPPER:  # all outcomes are known
             self.facts = np.concatenate([self.facts, self.facts[k.OUTCOME :]])
-        self.own = self.response.own if self.response.general else ()
+        self.own = self.response.own if self.response.general or self.response.several else ()
         self._facts, self._whole = self.facts, X if isinstance(X, np.ndarray) else None
         self._kept: tuple = ()
         if device == "cuda" and self._whole is not None:
@@ -84,7 +88,7 @@ class Rows:
     @property
     def resident(self):
         """Whether a pass takes coefficients as they are, so that they may stay where the rows are."""
-        plain = not isinstance(self.response, Joint) and not self.response.general
+        plain = isinstance(self.response, Response) and not self.response.general
         return isinstance(self.X, np.ndarray) and self.scale is None and plain
 
     @property
@@ -94,7 +98,9 @@ class Rows:
 
     @property
     def outcomes(self):
-        """Outcomes of the rows, shape (n,), or both ends of each, shape (2, n)."""
+        """Outcomes of the rows, shape (n,), or both ends of each, shape (2, n); what a `Joint` response has made of them."""
+        if isinstance(self.response, Joint):
+            return self._joint
         return self.facts[k.OUTCOME :] if self.response.general else self.facts[k.OUTCOME]
 
     @property
@@ -144,14 +150,17 @@ class Rows:
         return np.concatenate([x for _, x in self._parts()]) if self.X.dtype != self.dtype else self.X
 
     def columns(self):
-        """All rows in double precision, sparse if X is."""
+        """All rows in double precision, sparse if X is; a `Joint` response, which asks at every pass, keeps them."""
+        if self._columns is not None:
+            return self._columns
         sparse = None if isinstance(self.X, np.ndarray) else self.X.sparse()
-        return self.floats().astype(np.float64, copy=False) if sparse is None else sparse
+        found = self.floats().astype(np.float64, copy=False) if sparse is None else sparse
+        self._columns = found if isinstance(self.response, Joint) else None
+        return found
 
-    def _run(self, kernels, B, key, streams, step, own=None):
+    def _run(self, kernels, B, key, streams, step, own=None, width=1):
         """Sums over the rows of X, and of numbers of the rows; of coefficients on a GPU sums there, until the next pass."""
         place, here, chains, p = self.place, isinstance(B, np.ndarray), B.shape[0], self.X.shape[1]
-        width = 1 if own is None else 1 + k.OWN
         if not place.on_gpu:
             B = np.ascontiguousarray(self._stored(B), self.dtype)
             G, S, total, sums = self._room(chains, width)
@@ -215,25 +224,28 @@ class Rows:
         if isinstance(self.response, Joint):
             values, slopes = zip(*(self.response.value(*self._jointly(b)) for b in B), strict=True)
             return np.array(values), np.array([self._over_rows(s) for s in slopes])
+        if self.response.several:
+            return self.response.loglik(self, B)
         none = np.uint32(0)
         streams = np.zeros(B.shape[0], np.uint32)
         if not self.response.general:
             g, total = self._run(self.response.kernels, B, (none, none), streams, 0)
             return total, g
         count = len(self.own)
-        P = np.zeros((B.shape[0], k.OWN))
-        P[:, :count] = B[:, :count]
-        g, sums = self._run(self.response.kernels, B[:, count:], (none, none), streams, 0, P)
+        P, places = self.response.own_numbers(B.shape[0])
+        P[:, places] = B[:, :count]
+        g, sums = self._run(self.response.kernels, B[:, count:], (none, none), streams, 0, P, 1 + k.OWN)
         sums = sums.reshape(-1, 1 + k.OWN)
-        for j, one in enumerate(self.own):
+        slopes = sums[:, [1 + j for j in places]]
+        for i, (j, one) in enumerate(zip(places, self.own, strict=True)):
             sums[:, 0] += one.log_prior(P[:, j])
-            sums[:, 1 + j] += one.log_prior_slope(P[:, j])
-        return sums[:, 0].copy(), np.concatenate([sums[:, 1 : 1 + count], g], axis=1)
+            slopes[:, i] += one.log_prior_slope(P[:, j])
+        return sums[:, 0].copy(), np.concatenate([slopes, g], axis=1)
 
     def _jointly(self, b):
         """Of a `Joint` response linear predictors, shape (n, predictors), outcomes and weights; b goes by predictors."""
-        weights, offsets, outcomes = self.facts
-        return np.array([self.columns() @ c + offsets for c in b.reshape(self.predictors, -1)]).T, outcomes, weights
+        weights, offsets = self.facts[: k.OUTCOME]
+        return np.array([self.columns() @ c + offsets for c in b.reshape(self.predictors, -1)]).T, self._joint, weights
 
     def _over_rows(self, T):
         """Sums of X's rows times the numbers of each predictor."""
@@ -263,8 +275,13 @@ class Rows:
         """
         if isinstance(self.response, Joint):
             at = self._jointly(b)
-            H = scipy.linalg.block_diag(*(normal_matrix(self.columns(), w) for w in self.response.curvature(*at).T))
+            if self.response.information is not None:
+                H = self.response.information(self.columns(), *at)
+            else:
+                H = scipy.linalg.block_diag(*(normal_matrix(self.columns(), w) for w in self.response.curvature(*at).T))
             return H, H @ b + self._over_rows(self.response.value(*at)[1])
+        if self.response.several:
+            return self.response.curvature(self, b)
 
         count = len(self.own)
         own, columns = {one.name: b[j] for j, one in enumerate(self.own)}, b[count:]

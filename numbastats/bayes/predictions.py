@@ -11,13 +11,12 @@ from numbastats._core.elementwise import elementwise
 from numbastats._core.results import Table
 from numbastats.bayes.diagnostics import ess_bulk, ess_tail, mcse, psis, rhat, unit_of
 from numbastats.bayes.likelihood import part_rows
-from numbastats.bayes.responses.record import record_of
 from numbastats.random import uniform
 
 _BLOCK = 2**22  # linear predictors held at once when draws meet rows
 
 
-def _apply(function, x, workers=None):
+def applied(function, x, workers=None):
     """A function of a record on a host array."""
     if callable(function):  # else it is a kernel
         return function(x)
@@ -61,10 +60,10 @@ def probabilities(draws, X, interval=None, number=None, workers=None, *, record,
     """Posterior means of P(y = 0) and P(y = 1), shape (n, 2), and the ends, shape (2, n), of a central interval of the latter."""
     p, ends = np.empty((X.shape[0], 2)), np.empty((2, X.shape[0]))
     for part, m in predictors(draws, X, number, offset):
-        p[part, 1] = _apply(record.probability, m, workers).mean(axis=1)
-        p[part, 0] = _apply(record.probability, -m, workers).mean(axis=1)
+        p[part, 1] = applied(record.probability, m, workers).mean(axis=1)
+        p[part, 0] = applied(record.probability, -m, workers).mean(axis=1)
         if interval is not None:
-            ends[:, part] = _apply(record.probability, np.quantile(m, _ends(interval), axis=1), workers)
+            ends[:, part] = applied(record.probability, np.quantile(m, _ends(interval), axis=1), workers)
     return p, ends
 
 
@@ -148,7 +147,7 @@ def log_probabilities(draws, X, workers=None, *, record, offset=None):
     out = np.empty((X.shape[0], 2))
     for part, m in predictors(draws, X, offset=offset):
         for j, side in enumerate((-m, m)):
-            out[part, j] = np.logaddexp.reduce(_apply(record.log_probability, side, workers), axis=1) - math.log(m.shape[1])
+            out[part, j] = np.logaddexp.reduce(applied(record.log_probability, side, workers), axis=1) - math.log(m.shape[1])
     other = probabilities(draws, X, workers=workers, record=record, offset=offset)[0][:, ::-1]
     return np.where(other < 0.5, np.log1p(-np.minimum(other, 0.5)), out)
 
@@ -167,7 +166,7 @@ def normal_scores(moments, X, intercept, averaged):
 
 def of_both(function, scores):
     """A function of a record for both classes, given linear predictors."""
-    return np.column_stack([_apply(function, -scores), _apply(function, scores)])
+    return np.column_stack([applied(function, -scores), applied(function, scores)])
 
 
 # --- summaries ----------------------------------------------------------------------------------------------------------
@@ -180,7 +179,7 @@ def side_by_side(draws, names, options):
     parts += [draws["beta"]]
     labels += [str(n) for n in names]
     scales = ["log_tau"] if options.tau is None else []
-    for name in (*scales, *(own.name for own in record_of(options.response).own), "log_slab"):
+    for name in (*scales, *(own.name for own in options.record().own), "log_slab"):
         if name in draws:
             parts.append(draws[name][:, :, None])
             labels.append(name)
@@ -214,11 +213,15 @@ def log_likelihoods(draws, X, outcomes, workers=None, *, record, offset=None):
     """Log-likelihoods of the rows under every draw, shape (rows, draws), some rows at a time; classes are signs."""
     own = record.own_of(draws)
     for part, m in predictors(draws, X, offset=offset):
-        y = outcomes[..., part, None]  # both ends of them are in front
-        yield _apply(record.log_probability, m * y, workers) if record.classes else record.log_density(y, m, own)
+        yield log_density(record, outcomes[..., part, None], m, own, workers)
 
 
-def _impossible(l):  # noqa: E741
+def log_density(record, y, m, own, workers=None):
+    """Log densities of outcomes, both ends of which may be in front; classes are signs."""
+    return applied(record.log_probability, m * y, workers) if record.classes else record.log_density(y, m, own)
+
+
+def possible(l):  # noqa: E741
     """Log-likelihoods, 0 in rows that have probability 0 under some draw, which alone decides about them; and which these are."""
     lost = np.isneginf(l).any(axis=1)
     return np.where(lost[:, None], 0.0, l), lost
@@ -227,7 +230,7 @@ def _impossible(l):  # noqa: E741
 def waic(likelihoods):
     """Widely applicable information criterion from blocks of log-likelihoods."""
     parts = []
-    for l, lost in map(_impossible, likelihoods):  # noqa: E741
+    for l, lost in map(possible, likelihoods):  # noqa: E741
         penalty = l.var(axis=1, ddof=1)
         penalty[lost] = np.inf
         parts.append(np.column_stack([np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - penalty, penalty]))
@@ -237,7 +240,7 @@ def waic(likelihoods):
 def loo(likelihoods):
     """Leave-one-out predictive density from blocks of log-likelihoods, by Pareto-smoothed importance sampling."""
     parts, shapes = [], []
-    for l, lost in map(_impossible, likelihoods):  # noqa: E741
+    for l, lost in map(possible, likelihoods):  # noqa: E741
         w, shape = psis(-l)
         shape[lost] = np.inf
         elpd = np.where(lost, -np.inf, np.logaddexp.reduce(w + l, axis=1))

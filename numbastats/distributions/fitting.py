@@ -1983,19 +1983,17 @@ def fit(
     x : array_like of shape (n,), scipy.stats.CensoredData or None
         Data, in any of the forms of :doc:`/data`; NaN, None, NA and masked values are missing. None where `censored` has them.
     family : str or class
-        A class of `numbastats.distributions`, its word, or SciPy's name for it (the parameters are those of the class): "normal"
-        (loc, scale), "student_t" (df, loc, scale), "gamma" (shape, scale), "weibull" (shape, scale), "lognormal" (sigma, scale),
-        "inverse_gaussian" (mean, shape), "beta" (a, b; values between 0 and 1), "gev" (shape, loc, scale), "gpd" (shape, scale;
-        values above a threshold loc, 0), "gumbel", "logistic", "cauchy", "laplace" and "uniform" (loc, scale), "exponential"
-        (scale), "chi_squared" (df), "truncated_normal" (loc, scale; its ends in `fixed`), "nig" and "hyperbolic" (alpha, beta,
-        delta, mu), "variance_gamma" (lam, alpha, beta, mu), "generalized_hyperbolic" (lam, alpha, beta, delta, mu).
+        A class of `numbastats.distributions`, its word, or SciPy's name for it: "normal", "student_t", "gamma", "weibull",
+        "lognormal", "gev", "negative_binomial" and the others of :doc:`/families`, which has the parameters of each and those
+        that a fit estimates. :doc:`/choosing` says which are for which data.
     weights : array_like, optional
         Weights >= 0 of the values, which count as so many observations.
     fixed : dict, optional
         Values of parameters that are not estimated, by name; None frees one that is known otherwise, such as the loc of a gamma
-        distribution. With loc among them, and for the families from "gev" on, `params` has all parameters of the class. The
-        distribution is ``found.distribution``. The n of "binomial" may be an array, their trials: p is then all successes
-        over all trials, `params` are those of one trial, n = 1, and trials are the observations of `n_obs`.
+        distribution. `params` has all parameters of the class, but without loc here those of "gamma", "weibull", "lognormal",
+        "inverse_gaussian" and "beta" are the ones estimated. The distribution is ``found.distribution``. The n of "binomial" may
+        be an array, their trials: p is then all successes over all trials, `params` are those of one trial, n = 1, and trials
+        are the observations of `n_obs`.
     zeros : {None, "share", "inflated"}
         "share" sets zeros apart and fits the other values. "inflated", for counts, fits a probability of zeros, `zeros` of the
         result, beside those of the distribution, which has the other parameters: the likelihood of a zero is zeros +

@@ -1418,10 +1418,10 @@ def compare(
     x : array_like of shape (n,), scipy.stats.CensoredData or None
         In any of the forms of :doc:`/data`; None where `censored` has the values.
     families : "continuous", "counts" or sequence of str, optional
-        Of `fit`. "continuous" (or "all") are the continuous ones whose support holds the values; the others are listed in
-        ``left_out``. The truncated normal distribution, whose ends have to be known, is not among them. "counts" are "poisson",
-        "negative_binomial" and "geometric"; a list has families of one of the two kinds. By default "counts" for values of an
-        integer type from 0 on, "continuous" for others; ``note`` says which, where one may have meant the others.
+        Of :doc:`/families`. "continuous" (or "all") are the continuous ones whose support holds the values; the others are listed
+        in ``left_out``. The truncated normal distribution, whose ends have to be known, is not among them. "counts" are
+        "poisson", "negative_binomial" and "geometric"; a list has families of one of the two kinds. By default "counts" for
+        values of an integer type from 0 on, "continuous" for others; ``note`` says which, where one may have meant the others.
     criterion : {"bic", "aic"}
         What is least in the best fit: Schwarz's criterion, which adds log(n) for each parameter, finds in long series the family
         that the values come from, if it is among them; Akaike's, which adds 2, aims at the best prediction.
@@ -1550,7 +1550,7 @@ def goodness(  # noqa: PLR0913
     x : array_like of shape (n,), scipy.stats.CensoredData or None
         In any of the forms of :doc:`/data`; None where `censored` has the values.
     family : str or class
-        Of `fit`.
+        As of `fit`: one of :doc:`/families`.
     statistic : {"ad", "ks", "cvm"}
         Of Anderson and Darling, A^2, which weighs the tails most; of Kolmogorov and Smirnov, D; of Cramer and von Mises, W^2.
     fixed : dict, optional

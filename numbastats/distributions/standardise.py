@@ -51,7 +51,7 @@ def standardise(
         Series along `axis`, in any of the forms of :doc:`/data`; missing values stay NaN. An array of dask, or of xarray with
         one, gives one that is computed later, by blocks of whole series. None where `censored` has the values.
     family : str
-        "gamma" as for the SPI, or another one of `fit` but the hyperbolic ones.
+        "gamma" as for the SPI, or another one of :doc:`/families` but the hyperbolic ones.
     axis : int, optional
         Along which the values of a series run; the last one by default.
     dim : str, optional

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from numbastats._core.data import NanPolicy, labels_of
+from numbastats._core.data import NanPolicy
 from numbastats._core.errors import warn
-from numbastats._core.estimator import Estimator, check_names, column_names, not_fitted
+from numbastats._core.estimator import Estimator, check_names, classes_of, column_names, not_fitted, priors_of
 from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.options import Device
 from numbastats.kde.arguments import Adaptive, Boundary, Convention, Rule, as_samples, check_weights
@@ -115,14 +114,14 @@ class KDEClassifier(Estimator):
         rows_alike(X, y, ("X", "y"))
         rows_alike(X, sample_weight, ("X", "sample_weight"))
         x = as_samples(X, "X")[0]
-        labels = _classes(y, len(x))
+        labels = classes_of(y, len(x), "KDEClassifier")
         options = {name: value for name, value in self.get_params().items() if name not in ("priors", "shared")}
         weights = None if sample_weight is None else near_one(check_weights(sample_weight, len(x)))
         densities = fit_groups(KDE(**options), split(x, labels, weights, "y"), self.shared, "class")
         self.classes_ = np.array(list(densities), dtype=labels.dtype)
         self.densities_ = list(densities.values())
         shares = np.array([one._fitted().model.total for one in self.densities_])
-        self.priors_ = self._checked_priors(shares / shares.sum())
+        self.priors_ = priors_of(self.priors, shares / shares.sum(), self.classes_.tolist())
         self.n_features_in_ = self.densities_[0].n_features_in_
         names = column_names(X)
         if names is not None:
@@ -130,23 +129,6 @@ class KDEClassifier(Estimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
-
-    def _checked_priors(self, shares):
-        given, classes = self.priors, self.classes_.tolist()
-        if given is None:
-            return shares
-        if isinstance(given, str):
-            if given != "equal":
-                raise ValueError(f"priors={given!r}; pass None, 'equal', a probability for each class, or a dict of them")
-            return np.full(len(classes), 1 / len(classes))
-        if isinstance(given, Mapping):
-            if set(given) != set(classes):
-                raise ValueError(f"priors are for {list(given)}, the classes are {classes}")
-            given = [given[k] for k in classes]
-        priors = np.asarray(given, float)
-        if priors.shape != (len(classes),) or not (np.isfinite(priors).all() and (priors >= 0).all() and priors.sum() > 0):
-            raise ValueError(f"priors={self.priors!r}; pass a number >= 0 for each of the classes {classes}, not all 0")
-        return priors / priors.sum()
 
     def _joint(self, X):
         """Logarithms of prior times density, (n, K)."""
@@ -241,19 +223,3 @@ class KDEClassifier(Estimator):
                 right += w @ ((logs.argmax(1) == k) & (logs[:, k] > -math.inf))
                 total += w.sum()
         return float(right / total)
-
-
-def _classes(y, n):
-    """Labels of n samples; raises unless they are classes."""
-    if y is None:
-        raise ValueError("KDEClassifier requires y to be passed, but the target y is None")
-    labels = labels_of(y, "y")
-    if labels.shape == (n, 1):
-        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
-        warn("A column-vector y was passed when a 1d array was expected; pass y.ravel()", category)
-        labels = labels[:, 0]
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("y contains NaN or infinity; drop these samples, or give them a class")
-    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        raise ValueError("Unknown label type: continuous. y has numbers that are not whole; pass classes, or cut y into some")
-    return labels

@@ -46,8 +46,8 @@ class DensityOptions(TypedDict, total=False):
     workers: int | None
 
 
-class RatioOptions(TypedDict, total=False):
-    """Options of `fit_many` that `likelihood_ratio` has."""
+class ClimbOptions(TypedDict, total=False):
+    """Options of `fit_many` that all fits have."""
 
     n_init: int | None
     starts: Starts
@@ -66,12 +66,19 @@ class RatioOptions(TypedDict, total=False):
     fixed_weights: ArrayLike | None
 
 
-class SearchOptions(RatioOptions, total=False):
+class RatioOptions(ClimbOptions, total=False):
+    """Options of `fit_many` that `likelihood_ratio` has."""
+
+    covariance: str | None
+    max_condition: float | None
+
+
+class SearchOptions(ClimbOptions, total=False):
     """Options of `fit_many` that `fit` has in one dimension and in several."""
 
     init_params: ArrayLike | None
     criterion: Criterion
-    se: bool
+    se: bool | Literal["sandwich"]
     cov: bool
     rng: Seed
     callback: Callable | None
@@ -83,6 +90,7 @@ class FitOptions(SearchOptions, total=False):
 
     covariance: str | Sequence[str] | None
     max_condition: float | None
+    noise: bool | float
 
 
 class OneOptions(SearchOptions, total=False):

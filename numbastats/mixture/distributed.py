@@ -16,7 +16,7 @@ from numbastats._core.options import hands_on
 from numbastats.mixture.arguments import DensityOptions, Family, mixture_of, parts_of, sums_of, weighted_values
 from numbastats.mixture.density import far_apart, scores
 from numbastats.mixture.engine import pairwise_sum
-from numbastats.mixture.families import is_normal
+from numbastats.mixture.families import of_several_columns
 from numbastats.mixture.functions import logpdf
 from numbastats.mixture.kernels.latent import FORMULAS
 from numbastats.mixture.multivariate import distributed as multivariate
@@ -111,7 +111,7 @@ def partial_stats(
 
 def _normal_rows(family, params, device=None):
     """Refuses what sums of rows of several columns have not."""
-    if family is not None and not is_normal(family):
+    if family is not None and of_several_columns(family) != "normal":
         raise ValueError(f"family={family!r}: rows of several columns have normal components; leave it out")
     if params is None:
         raise ValueError("centres of shape (K, d) are means and need params, covariances of shape (K, d, d)")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbastats._core.data import NanPolicy, doubles
+from numbastats._core.checks import is_lazy
+from numbastats._core.data import NanPolicy
 from numbastats._core.errors import ConvergenceWarning, names_ours, warn
 from numbastats._core.estimator import Estimator, column_names, not_fitted
 from numbastats._core.kinds import device_kind, in_kind_of, rows_alike, to_host
@@ -26,7 +27,7 @@ from numbastats.mixture.results import MixtureDistribution, MixtureFit
 
 
 class Mixture(MixtureDistribution, Estimator):
-    """Mixture model of one column, or of several by normal components.
+    """Mixture model of one column, or of several by normal or Student t components.
 
     Parameters
     ----------
@@ -38,8 +39,11 @@ class Mixture(MixtureDistribution, Estimator):
     equal, fixed_weights
         As in `fit`.
     covariance : str or sequence of str, optional
-        Of several columns: "full" (the default), "tied", "diag", "spherical", several of them, or "all"; also "tied-diag" and
-        "tied-spherical".
+        Of several columns: "full" (the default), "tied", "diag", "spherical", "tied-diag", "tied-spherical", eight models by
+        their letters, as "VEV", several of them, or "all", as in `fit_many`.
+    noise : bool or float
+        Of several columns, whether there is uniform noise beside the components, or its volume, as in `fit_many`. The last column
+        of probabilities is its own, and its label is -1.
 
     Attributes
     ----------
@@ -83,7 +87,7 @@ class Mixture(MixtureDistribution, Estimator):
         max_iter: int = 5000,
         prior: Mapping[str, float] | None = None,
         criterion: Literal["bic", "aic", "icl"] = "bic",
-        se: bool = False,
+        se: bool | Literal["sandwich"] = False,
         nan_policy: NanPolicy = "omit",
         rng: Seed = None,
         device: Device = None,
@@ -91,12 +95,13 @@ class Mixture(MixtureDistribution, Estimator):
         equal: str | Sequence[str] | None = None,
         fixed_weights: ArrayLike | None = None,
         covariance: str | Sequence[str] | None = None,
+        noise: bool | float = False,
     ):
         self.n_components, self.family, self.n_init, self.method = n_components, family, n_init, method
         self.tol, self.max_iter, self.prior, self.criterion, self.se = tol, max_iter, prior, criterion, se
         self.nan_policy = nan_policy
         self.rng, self.device, self.workers = rng, device, workers
-        self.equal, self.fixed_weights, self.covariance = equal, fixed_weights, covariance
+        self.equal, self.fixed_weights, self.covariance, self.noise = equal, fixed_weights, covariance, noise
 
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture.
@@ -104,7 +109,7 @@ class Mixture(MixtureDistribution, Estimator):
         Parameters
         ----------
         X : array_like, shape (n,), (n, 1) or (n, d)
-            In any of the forms of :doc:`/data`.
+            In any of the forms of :doc:`/data`; of several columns also an array or a frame of dask, as `fit` takes it.
         y : ignored
         sample_weight : array_like, shape (n,), optional
             Masked weights count as 0.
@@ -123,7 +128,8 @@ class Mixture(MixtureDistribution, Estimator):
         several = is_table(X)
         x = X if several else column(X)
         options = self.get_params()
-        w = None if sample_weight is None else weights_of(sample_weight, "sample_weight")
+        lazy = sample_weight is None or is_lazy(sample_weight)
+        w: Any = sample_weight if lazy else weights_of(sample_weight, "sample_weight")
         r = fit(x, options.pop("n_components"), weights=w, **options)
         candidates = len(r.selection["status"]) if isinstance(r, MultivariateFit) else np.size(self.n_components)
         if r.status != 0 and candidates == 1:  # of several `fit` has warned
@@ -139,8 +145,10 @@ class Mixture(MixtureDistribution, Estimator):
             self.covariances_ = r.covariances
         self.loglik_, self.converged_, self.n_iter_ = r.loglik, r.converged, r.n_iter
         self.status_, self.message_ = r.status, r.message
-        x = doubles(X, "X").sum(axis=1) if several else x  # NaN where a row has one
-        total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
+        if isinstance(r, MultivariateFit):
+            total = r.n_obs
+        else:
+            total = r.n_used if w is None else float(np.sum(w[~np.isnan(x)]))
         self.lower_bound_ = r.loglik / total
         return self
 

@@ -284,9 +284,10 @@ def _plain(family):
     return family
 
 
-def is_normal(family):
-    """Whether a word, in any spelling, is that of normal components, the family of rows of several columns."""
-    return isinstance(family, str) and _plain(family) == "normal"
+def of_several_columns(family):
+    """The name, from any spelling, of a family that rows of several columns have; None of others."""
+    word = _plain(family[0] if isinstance(family, tuple) and family else family)
+    return word if isinstance(word, str) and word in ("normal", "student_t") else None
 
 
 _WORDS = {letters(word): word for word in (*FAMILIES, "weibull", "pareto")} | {"gaussian": "normal"}

@@ -48,6 +48,7 @@ from numbastats.mixture.kernels.latent import MAX_LATENT_CUDA_K
 from numbastats.mixture.kernels.passes import MAX_CUDA_K
 from numbastats.mixture.multivariate.arguments import is_many_tables, is_table
 from numbastats.mixture.multivariate.fitting import fit_table, fit_tables
+from numbastats.mixture.multivariate.resampling import USABLE, number_of_draws, with_one_more_of_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, MultivariateFit
 from numbastats.mixture.results import ComponentsBatch, ComponentsFit, LikelihoodRatio, MixtureBatch, MixtureFit
 
@@ -92,7 +93,7 @@ def fit_many(  # noqa: PLR0913
     min_sd_ratio: float | None = None,
     min_count: float | None = None,
     criterion: Criterion = "bic",
-    se: bool = False,
+    se: bool | Literal["sandwich"] = False,
     cov: bool = False,
     keep_starts: bool = False,
     precision: Precision = "double",
@@ -107,6 +108,7 @@ def fit_many(  # noqa: PLR0913
     fixed_weights: ArrayLike | None = None,
     covariance: str | Sequence[str] | None = None,
     max_condition: float | None = None,
+    noise: bool | float = False,
 ) -> MixtureBatch | ComponentsBatch | MultivariateBatch:
     """Fit a mixture to each of many data sets.
 
@@ -171,8 +173,9 @@ def fit_many(  # noqa: PLR0913
         narrower component is admissible where it has more observations than chance brings together (see Notes). `min_count` is
         2.5 by default, in d > 1 dimensions d + 2.
     criterion : {"bic", "aic", "icl"}
-    se : bool
-        Standard errors from the observed information, for status 0.
+    se : bool or "sandwich"
+        Standard errors from the observed information, for status 0. Of several columns "sandwich" are those that hold, too, where
+        the rows are not distributed like the mixture (see Notes of `fit`).
     cov : bool
         The whole covariance matrix too.
     keep_starts : bool
@@ -198,12 +201,19 @@ def fit_many(  # noqa: PLR0913
         Constraints, as in `fit`.
     covariance : str or sequence of str, optional
         For data sets of several columns: "full" (the default), "tied", "diag" or "spherical", as scikit-learn has them (VVV, EEE,
-        VVI and VII of mclust), several of them, or "all" four. "tied-diag" and "tied-spherical" (EEI, EII) are diagonal and
-        spherical covariances that all components share. `criterion` chooses among models and numbers of components.
+        VVI and VII of mclust), several of them, or "all" fourteen models. "tied-diag" and "tied-spherical" (EEI, EII) are
+        diagonal and spherical covariances that all components share. Of "EVI", "VEI", "VEE", "EVE", "VVE", "EEV", "VEV" and
+        "EVV" components share the parts of the letter E, of volume, shape and axes (I: those of the columns, or none); they are
+        fitted to complete rows in memory, on the CPU, and where these cannot be fitted "all" is the six others. `criterion`
+        chooses among models and numbers of components.
     max_condition : float, optional
         In several dimensions, largest ratio of eigenvalues of all covariances of an admissible fit, in the metric of the pooled
         one. By default 10,000 times the square of n / (10 d) for a component of n rows in d columns: few rows are narrow by
         chance, many are not.
+    noise : bool or float
+        In several dimensions, whether there is uniform noise beside the components, of the density 1/volume everywhere, whose
+        weight is estimated. True takes the volume of a box that holds the rows, a number is the volume in the units of the
+        columns (see Notes of `fit`).
 
     Returns
     -------
@@ -302,8 +312,15 @@ def fit_many(  # noqa: PLR0913
     if dim is None and is_many_tables(data, by, offsets, family):
         options: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("data", "n_components")}
         return fit_tables(data, n_components, **options)
+    if noise is not False:
+        raise ValueError(
+            f"noise={noise!r} is for data sets of several columns; of one column name noise among the components, as in "
+            "family=['normal', 'uniform']"
+        )
     if covariance is not None:
         raise ValueError(f"covariance={covariance!r} is for data sets of several columns, arrays (n, d) with d > 1; leave it out")
+    if isinstance(se, str):
+        raise ValueError(f"se={se!r} is for data sets of several columns, arrays (n, d) with d > 1; use True or False")
     min_count, nan_policy = 2.5 if min_count is None else min_count, "omit" if nan_policy is None else nan_policy
     own: dict[str, Any] = dict(
         n_init=n_init, starts=starts, init_params=init_params, method=method, tol=tol, max_iter=max_iter, prior=prior
@@ -404,7 +421,8 @@ def fit(
     *,
     covariance: str | Sequence[str],
     max_condition: float | None = None,
-    family: Literal["normal"] = "normal",
+    noise: bool | float = False,
+    family: Literal["normal", "student_t"] | tuple[Literal["normal", "student_t"], Mapping[str, Any]] = "normal",
     **options: Unpack[OneOptions],
 ) -> MultivariateFit: ...
 @overload
@@ -430,12 +448,13 @@ def fit(
     Parameters
     ----------
     x : array_like, shape (n,) or (n, d)
-        In any of the forms of :doc:`/data`. Rows of several columns, of an array or a frame, are fitted by normal mixtures in d
-        dimensions (see Notes). These may be an array or a frame of dask, of which blocks are read in turn.
+        In any of the forms of :doc:`/data`. Rows of several columns, of an array or a frame, are fitted by mixtures of normal or
+        Student t distributions in d dimensions (see Notes). These may be an array or a frame of dask, for normal components, of
+        which blocks are read in turn.
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
-        fits, also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
+        fits (:doc:`/families`), also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
         ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or a
         list of K of them, one for each component, as ``["normal", "uniform"]``.
     errors : {"raise", "status"}
@@ -450,7 +469,8 @@ def fit(
         `equal`, the names of parameters that all components share, as ``"scale"`` for equal variances of normal ones,
         ``"weights"`` among them; and `fixed_weights`, (K,) numbers above 0, divided by their sum. Rows of several columns can
         have equal ``"weights"`` and ``"covariance"``, fixed weights, and fixed means, as ``("normal", {"means": M})`` with an
-        array or frame M of (K, d) numbers.
+        array or frame M of (K, d) numbers; t components equal ``"df"``, or fixed ones, as ``("student_t", {"df": 4})``. They
+        also have `noise`.
 
     Returns
     -------
@@ -481,21 +501,41 @@ def fit(
     Rows of d > 1 columns are fitted by normal mixtures; a fit of status 0 is a certified maximum there, too. Starts are Ward's
     hierarchies, k-means++ and rows next to random ones, of at most 256 rows, by distances that no linear map that the
     covariance allows changes; the best end in Newton's method with the observed information. Components are then taken out and
-    put in where that gains most, while that helps; data sets of at most 2500 observations, of 300 for two components, are
-    searched again by other draws until two have ended at the best of those before, at most six times; where several numbers of
-    components or models are tried, of 900 until one has. Many rows, from 9000 on, are searched by a third of them or fewer, and
-    climbed with all. Small data sets have many maxima: a larger `n_init` makes more starts and climbs from more of them, and
-    `hits` of several `n_climbed` make the best of them likely, never sure. Each model starts also from the fits of those among
-    `covariance` that it contains: "spherical" and "diag" and "tied" within "full". A component with fewer than d + 2 rows, or
-    covariances whose eigenvalues differ by more than `max_condition` in the metric of the pooled one, are not admissible: the
-    likelihood has no upper bound there. A cluster has d + 2 rows with tied covariances, too, whose likelihood is bounded: a
-    component of one row is an outlier, which ``min_count=1`` admits. A constant column leaves spherical covariances alone.
-    Neither the order of the rows nor copies in place of weights change a bit, and units nothing but rounding, as do linear maps
-    with full and tied covariances. Up to 400 free parameters the certificate is made of the whole information; of more,
-    Newton's method goes by conjugate gradients, and a lower bound of the least eigenvalue comes from Lanczos' method, each
-    product a pass over the rows: the `certificate` of the fit says "exact" or "lanczos". ``equal="covariance"`` makes "full"
-    the model "tied", "diag" "tied-diag" and "spherical" "tied-spherical". With fixed weights or means components come in their
-    order; of fixed weights without means exchanges of two are tried until none is likelier. These fits have no `gap`.
+    put in where that gains most, while that helps; data sets of at most 2500 observations, of 300 for two components unless
+    these overlap and are diagonal or spherical, are searched again by other draws until two have ended at the best of those
+    before, at most six times; where several numbers of components or models are tried, of 900 until one has. Many rows, from
+    9000 on, are searched by a third of them or fewer, and climbed with all. Small data sets have many maxima: a larger
+    `n_init` makes more starts and climbs from more of them, and `hits` of several `n_climbed` make the best of them likely,
+    never sure. Each model starts also from the fits of those among `covariance` that it contains: "spherical" and "diag" and
+    "tied" within "full". A component with fewer than d + 2 rows, or covariances whose eigenvalues differ by more than
+    `max_condition` in the metric of the pooled one, are not admissible: the likelihood has no upper bound there. A cluster
+    has d + 2 rows with tied covariances, too, whose likelihood is bounded: a component of one row is an outlier, which
+    ``min_count=1`` admits. A constant column leaves spherical covariances alone. Neither the order of the rows nor copies in
+    place of weights change a bit, and units nothing but rounding, as do linear maps with full and tied covariances. Up to 400
+    free parameters the certificate is made of the whole information; of more, Newton's method goes by conjugate gradients,
+    and a lower bound of the least eigenvalue comes from Lanczos' method, each product a pass over the rows: the `certificate`
+    of the fit says "exact" or "lanczos". ``equal="covariance"`` makes "full" the model "tied", "diag" "tied-diag" and
+    "spherical" "tied-spherical". With fixed weights or means components come in their order; of fixed weights without means
+    exchanges of two are tried until none is likelier. These fits have no `gap`.
+
+    Rows of several columns by ``family="student_t"`` have a location (`means`), a scale matrix (`covariances`, of all models)
+    and degrees of freedom `df` for each component, which are free, equal or fixed. EM is that of parameters expanded by a scale,
+    Newton's method and the certificate have log df as a coordinate, and so do the standard errors. Starts have 4 and 1000 degrees
+    of freedom, as both have optima of their own. `df` is at least 0.05; above 1e5 a component is normal, with an infinite df, and
+    the message says so. `n_free` counts each free df.
+
+    Noise has the density 1/volume wherever a row may lie. By default the volume is that of the smaller of two boxes that hold
+    the rows: one along the columns, one along the principal axes of the columns divided by their standard deviations. So units
+    do not matter. `weights` are those of the components, `noise_weight` is the rest, and one more free parameter. Labels of
+    noise are -1, and its probability is the last column of `predict_proba`. It begins with the rows that are less likely by t
+    components of 4 degrees of freedom, fitted without noise, than by noise alone: at least half a row, at most half of all.
+    These components also are starts, with that noise and with hardly any. Of t components and beside noise, starts are also drawn
+    without rows that are more than ten times the median distance from the centre of one Cauchy distribution, in its metric: these
+    would have a component to themselves. There are no exchanges of components and no `gap`.
+
+    ``se=True`` presumes that the rows are distributed like the mixture. ``se="sandwich"`` are the errors of H. White, J^-1 V J^-1
+    with J the observed information and V the sum of squares of the rows' scores: they tell how the fit varies about the mixture
+    that is nearest to the truth, and weights count as copies of rows. `bootstrap` has errors from data sets that are drawn again.
 
     With ``nan_policy="marginal"`` the likelihood is that of the observed values, which is right where values are missing at
     random: what is missing may depend on what is observed, not on itself. EM has the expected sums of the complete data; starts
@@ -516,9 +556,13 @@ def fit(
     K. Lange, "A gradient algorithm locally equivalent to the EM algorithm", Journal of the Royal Statistical Society B 57
     (1995). C. Fraley, A. Raftery, "Model-based clustering, discriminant analysis, and density estimation", Journal of the
     American Statistical Association 97 (2002): uniform noise. G. Celeux, G. Govaert, "Gaussian parsimonious clustering models",
-    Pattern Recognition 28 (1995): covariance models. L. Garcia-Escudero, A. Gordaliza, C. Matran, A. Mayo-Iscar, "A general
-    trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues. Z. Ghahramani,
-    M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994): missing values.
+    Pattern Recognition 28 (1995): covariance models. D. Peel, G. McLachlan, "Robust mixture modelling using the t distribution",
+    Statistics and Computing 10 (2000). J. Kent, D. Tyler, Y. Vardi, "A curious likelihood identity for the multivariate
+    t-distribution", Communications in Statistics - Simulation 23 (1994). C. Liu, D. Rubin, Y. Wu, "Parameter expansion to
+    accelerate EM: the PX-EM algorithm", Biometrika 85 (1998). L. Garcia-Escudero, A. Gordaliza, C. Matran, A. Mayo-Iscar, "A
+    general trimming approach to robust cluster analysis", Annals of Statistics 36 (2008): bounded ratios of eigenvalues. Z.
+    Ghahramani, M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994): missing values. H.
+    White, "Maximum likelihood estimation of misspecified models", Econometrica 50 (1982): the sandwich.
 
     Examples
     --------
@@ -543,7 +587,14 @@ def fit(
     >>> X = np.concatenate([rng.normal(0, 1, (200, 2)), rng.normal(5, 1, (300, 2))])
     >>> result = ns.mixture.fit(X, range(1, 4), covariance="all", rng=0)
     >>> result.n_components, result.covariance, result.weights.round(1).tolist()
-    (2, 'spherical', [0.4, 0.6])
+    (2, 'tied-spherical', [0.4, 0.6])
+    >>> X = np.concatenate([X, rng.uniform(-20, 20, (50, 2))])
+    >>> result = ns.mixture.fit(X, 2, noise=True, rng=0)
+    >>> round(result.noise_weight, 2), result.predict([[15.0, -15.0], [5.0, 5.0]]).tolist()
+    (0.08, [-1, 1])
+    >>> result = ns.mixture.fit(X, 2, family="student_t", equal="df", rng=0)
+    >>> (result.means.round() + 0.0).tolist(), bool((result.df < 3.0).all())
+    ([[0.0, 0.0], [5.0, 5.0]], True)
     """
     choice("errors", errors, ("raise", "status"))
     if is_table(x):
@@ -569,6 +620,20 @@ def _with_one_more(data, K, options):
     return _of_distributions((data, None, None, None, None, "omit"), (K, K + 1), options.pop("family"), options)[0][:2]
 
 
+def _with_one_more_of_values(x, K, given):
+    """Fits of values with K components and with K + 1, and a function that makes both of data sets drawn from the first."""
+    if given.pop("covariance", None) is not None or given.pop("max_condition", None) is not None:
+        raise ValueError(
+            "covariance= and max_condition= are for rows of several columns, arrays (n, d) with d > 1; leave them out"
+        )
+    x = one_data_set(x, given["family"], given.pop("nan_policy", "omit"))
+
+    def again(null, count, seed):
+        return _with_one_more(null.rvs((count, null.n_used), rng=seed), K, given)
+
+    return [batch[0] for batch in _with_one_more([x], K, given)], again
+
+
 @hands_on(fit_many, instead={"weights": "with them a draw has no size; pass repeated values"})
 def likelihood_ratio(
     x: ArrayLike,
@@ -583,8 +648,8 @@ def likelihood_ratio(
 
     Parameters
     ----------
-    x : array_like, shape (n,)
-        In any of the forms of :doc:`/data`.
+    x : array_like, shape (n,) or (n, d)
+        In any of the forms of :doc:`/data`; rows of several columns for normal mixtures in d dimensions.
     n_components : int
         K, of the null hypothesis.
     family : str, type or tuple
@@ -595,7 +660,8 @@ def likelihood_ratio(
     rng : None, int, SeedSequence or Generator
     **options
         As in `fit_many`: n_init, starts, method, tol, max_iter, prior, min_sd_ratio, min_count, precision, nan_policy, device,
-        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused.
+        workers, progress, and `equal`, a constraint of both. `fixed_weights` are refused. Rows of several columns have
+        `covariance`, one model, and `max_condition`, as in `fit`.
 
     Returns
     -------
@@ -611,7 +677,8 @@ def likelihood_ratio(
     -----
     Regularity fails at K components, where the weight of another is 0, so that the statistic is not chi-squared. Under the null
     hypothesis the p-value is uniform on the multiples of 1/(B + 1), but for the estimate of the null's parameters. Draws are not
-    rounded as the data may be.
+    rounded as the data may be. Fits to draws are searched for as those to the data are, in several columns all in one batch: a
+    test whose draws had worse maxima than the data would reject too often.
 
     References
     ----------
@@ -629,35 +696,32 @@ def likelihood_ratio(
     """
     if np.ndim(n_components) or not hasattr(n_components, "__index__"):
         raise ValueError(f"n_components={n_components!r} is not one number of components; pass the K of the null hypothesis")
-    if n_boot != int(n_boot) or n_boot < 1:
-        raise ValueError(f"n_boot={n_boot!r} is not a number of draws; use an integer >= 1, such as 199")
+    n_boot = number_of_draws(n_boot)
     K, key = int(n_components), int(normalise_rng(rng))
-    if is_table(x):
-        raise ValueError("likelihood_ratio takes one column; of several compare the criteria of mixture.fit(x, range(1, 5))")
-    x = one_data_set(x, family, options.pop("nan_policy", "omit"))
-    given: dict[str, Any] = {**options, "family": family, "rng": key}
     if isinstance(family, list) or options.get("fixed_weights") is not None or names_each(family):
         raise ValueError(
             "likelihood_ratio adds a component like the others: a list of distributions, fixed_weights, and parameters fixed for "
             "each component say nothing of it. Name one distribution; equal= and one fixed value for all will do"
         )
-    usable = (Status.OK, Status.NOT_CERTIFIED)
-    null, more = (batch[0] for batch in _with_one_more([x], K, given))
+    given: dict[str, Any] = {**options, "family": family, "rng": key}
+    (null, more), again = (with_one_more_of_rows if is_table(x) else _with_one_more_of_values)(x, K, given)
     for found in (null, more):
-        if found.status not in usable:
+        if found.status not in USABLE:
             raise ValueError(
                 f"the fit with {found.n_components} components has status {found.status}: {found.message}. The test needs "
                 "certified or redundant components; use fewer components or a prior"
             )
-    sets = null.rvs((int(n_boot), null.n_used), rng=np.random.SeedSequence([key, 1]))
-    small, large = _with_one_more(sets, K, given)
-    good = np.isin(small.status, usable) & np.isin(large.status, usable)
+    small, large = again(null, n_boot, np.random.SeedSequence([key, 1]))
+    statuses = np.stack([small.status, large.status], axis=1)
+    good = np.isin(statuses, USABLE).all(axis=1)
     if good.sum() < 0.5 * n_boot:
+        fix = "another covariance" if isinstance(null, MultivariateFit) else "prior={'n0': 1}, under which no component collapses"
         raise ValueError(
             f"of {n_boot} draws from the null only {good.sum()} have fits of statuses 0 or 11 with {K} and {K + 1} components; "
-            "use prior={'n0': 1}, under which no component collapses"
+            f"use {fix}"
         )
     statistic = 2.0 * max(more.loglik - null.loglik, 0.0)  # a redundant component gains 0, and may have been passed over
     simulated = 2.0 * np.maximum(large.loglik - small.loglik, 0.0)[good]
     exceeding = int(np.sum(simulated >= statistic))
-    return LikelihoodRatio(statistic, (1.0 + exceeding) / (1.0 + simulated.size), simulated, int(n_boot - good.sum()), null, more)
+    p = (1.0 + exceeding) / (1.0 + simulated.size)
+    return LikelihoodRatio(statistic, p, simulated, int(n_boot - good.sum()), null, more, statuses)

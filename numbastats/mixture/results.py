@@ -1132,22 +1132,31 @@ class LikelihoodRatio(Result):
         Statistics of data drawn from `null`, of which both fits have status 0, or 11 for a redundant component.
     n_failed : int
         Draws without such fits, such as inadmissible ones; they do not count.
-    null, alternative : MixtureFit or ComponentsFit
+    null, alternative : MixtureFit, ComponentsFit or MultivariateFit
         With K components and K + 1.
+    statuses : numpy.ndarray of int, shape (n_boot, 2)
+        A `numbastats.Status` of the fits with K components and with K + 1 to each draw.
     """
 
     statistic: float
     pvalue: float
     simulated: NDArray
     n_failed: int
-    null: MixtureFit | ComponentsFit
-    alternative: MixtureFit | ComponentsFit
+    null: Any
+    alternative: Any
+    statuses: NDArray = dataclasses.field(default_factory=lambda: np.zeros((0, 2), np.int64))
+
+    @property
+    def pvalue_error(self) -> float:
+        """Standard deviation of `pvalue` over other draws as many: sqrt(p (1 - p) / (number of simulated statistics + 1))."""
+        return math.sqrt(self.pvalue * (1.0 - self.pvalue) / (self.simulated.size + 1.0))
 
     def _headline(self) -> str:
         failed = f", {self.n_failed} draws without admissible fits left out" if self.n_failed else ""
         return (
             f"{self.null.n_components} components against {self.alternative.n_components} of family {self.null.family!r}: "
-            f"statistic {self.statistic:.5g}, p = {self.pvalue:.3g} by {self.simulated.size} draws{failed}"
+            f"statistic {self.statistic:.5g}, p = {self.pvalue:.3g} (simulation error {self.pvalue_error:.1g}) by "
+            f"{self.simulated.size} draws{failed}"
         )
 
     def summary(self) -> Table:
@@ -1156,8 +1165,9 @@ class LikelihoodRatio(Result):
         Returns
         -------
         Table
-            A dict of columns: "statistic", "pvalue", "simulated_median", "simulated_95".
+            A dict of columns: "statistic", "pvalue", "pvalue_error", "simulated_median", "simulated_95", "n_failed".
         """
         median, high = np.quantile(self.simulated, [0.5, 0.95])
-        row = {"statistic": self.statistic, "pvalue": self.pvalue, "simulated_median": median, "simulated_95": high}
+        row = {"statistic": self.statistic, "pvalue": self.pvalue, "pvalue_error": self.pvalue_error}
+        row |= {"simulated_median": median, "simulated_95": high, "n_failed": self.n_failed}
         return Table({name: np.array([value]) for name, value in row.items()})

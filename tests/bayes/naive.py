@@ -203,6 +203,32 @@ def check_against_plain(model, plain, names=("log_tau",)):
 # --- an independent sampler of every posterior: Hamiltonian steps on the log density as it is written down -----------------
 
 
+def at_risk(time, event, stratum, weights):
+    """For each stratum and event time: the rows at risk, the events, and for each of these the weights by Efron's formula."""
+    for s in np.unique(stratum):
+        for t in np.unique(time[(stratum == s) & event]):
+            risk = np.flatnonzero((stratum == s) & (time >= t))
+            now = event[risk] & (time[risk] == t)
+            shares = np.arange(now.sum()) / now.sum()
+            yield s, t, risk, risk[now], weights[risk] * (1.0 - shares[:, None] * now)
+
+
+def partial_likelihood(m, time, event, stratum, weights):
+    """The logarithm of Cox's partial likelihood of predictors, shape (n, ...)."""
+    total = 0.0
+    for _, _, risk, events, parts in at_risk(time, event, stratum, weights):
+        total = total + weights[events] @ m[events]
+        for w in parts:
+            total = total - weights[events].mean() * scipy.special.logsumexp(m[risk].T, b=w, axis=-1)
+    return total
+
+
+def baseline_steps(m, time, event, stratum, weights):
+    """Stratum, time and step of Breslow's baseline with Efron's correction, for each event time."""
+    for s, t, risk, events, parts in at_risk(time, event, stratum, weights):
+        yield s, t, (weights[events].mean() / (parts @ np.exp(m[risk]))).sum()
+
+
 class Posterior:
     """Log density of a regression under a horseshoe prior, and its gradient, for many points at a time.
 

@@ -43,11 +43,15 @@ def test_nullable_columns():
     X, y = data()
     frame = pandas.DataFrame(X, columns=list("abcd")).astype("Float64")
     assert same(quick().fit(frame, y).coef_, quick().fit(X, y).coef_)
+    assert same(quick().fit(frame.astype(object), y).coef_, quick().fit(X, y).coef_)  # objects that are numbers
     frame.iloc[2, 1] = pandas.NA
-    with pytest.raises(ValueError, match=r"X\[2, 1\] is NaN"):
-        quick().fit(frame, y)
-    with pytest.raises(TypeError, match="real numbers"):
-        quick().fit(frame.astype(object), y)
+    for missing in (frame, frame.astype(object)):
+        with pytest.raises(ValueError, match=r"X\[2, 1\] is NaN"):
+            quick().fit(missing, y)
+    words = frame.astype(object)
+    words.iloc[2, 1] = "one"
+    with pytest.raises(TypeError, match=r"columns that are not numbers, \['b'\]"):
+        quick().fit(words, y)
 
 
 @pytest.mark.parametrize("wrong", [dict(workers=2.0), dict(workers="2")], ids=str)

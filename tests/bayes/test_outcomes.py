@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+import scipy.special
 import scipy.stats
 
 import numbastats as ns
@@ -18,12 +20,14 @@ from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import RESPONSES
 from numbastats.bayes.responses.record import facts_of_rows
 from tests.cases import discover
+from tests.contract import same
 
 pytestmark = pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")  # of short runs
 CASES = discover("tests.bayes.cases")
 GENERAL = sorted(word for word, record in RESPONSES.items() if record.general)
 LIFETIMES = sorted(word for word, record in RESPONSES.items() if record.censors)
 OWN = {"log_sigma": math.log(0.6), "log_size": math.log(2.0), "log_shape": math.log(3.0), "log_df_minus_2": math.log(2.0)}
+OWN |= {"log_precision": math.log(6.0)}
 
 
 def regression(response, **options):
@@ -50,35 +54,61 @@ def data(response, n=60, p=3, seed=1, truth=(0.8, -0.5), censor=True, level=0.4)
 def log_likelihood(case, y, known, m, own):
     """By SciPy, of predictors m, shape (n, ...)."""
     peer = case.peer(m, own)
-    at = np.log(y) if case.record.log else y
+    at = np.log(y) if case.record.log else scipy.special.logit(y) if case.record.logit else y
     at = at.reshape(-1, *[1] * (m.ndim - 1))
     exact = peer.logpmf(at) if hasattr(peer.dist, "pmf") else peer.logpdf(at)
     return np.where(known.reshape(at.shape), exact, peer.logsf(at)).sum(axis=0)
 
 
-@pytest.mark.parametrize("sampler", ["split-hmc", "surrogate", "predictor"])
-@pytest.mark.parametrize("response", GENERAL)
+# by one sampler for time's sake: the joint distribution test has them, too
+ONE_SAMPLER = {"beta": "split-hmc", "zero_truncated_poisson": "surrogate", "zero_truncated_negative_binomial": "split-hmc"}
+
+
+TRIED = [(r, s) for r in GENERAL for s in ("split-hmc", "surrogate", "predictor") if ONE_SAMPLER.get(r, s) == s]
+
+
+@pytest.mark.parametrize(("response", "sampler"), TRIED)
 def test_posterior_by_quadrature(response, sampler):
     """One column and the own parameters on a grid, with SciPy's distributions; the three samplers have one posterior."""
+    check_by_quadrature(response, sampler)
+
+
+@pytest.mark.parametrize(
+    ("response", "fixed", "held", "sampler"),
+    [
+        ("student_t", {"df": 4.0}, {"log_df_minus_2": math.log(2.0)}, "split-hmc"),
+        ("student_t", {"sigma": 0.6}, {"log_sigma": math.log(0.6)}, "predictor"),
+        ("negative_binomial", {"size": 2.0}, {"log_size": math.log(2.0)}, "predictor"),
+        ("weibull", {"sigma": 0.8}, {"log_sigma": math.log(0.8)}, "split-hmc"),
+    ],
+)
+def test_posterior_with_own_parameters_fixed(response, fixed, held, sampler):
+    check_by_quadrature(response, sampler, fixed, held, draws=700)
+
+
+def check_by_quadrature(response, sampler, fixed=None, held=None, draws=1500):
+    """Draws against a grid; `held` are the transformed values of the parameters that are fixed."""
     X, given, y, known = data(response, 30, 1, truth=(0.8,), level=0.0)
-    model = regression(response, tau=0.7, fit_intercept=False, standardize=False, sampler=sampler, draws=1500, warmup=300)
-    model.fit(X, **given)
-    size, record = model._run.scaling.size, RESPONSES[response]
+    model = regression(response, tau=0.7, fit_intercept=False, standardize=False, sampler=sampler, draws=draws, warmup=300)
+    model.set_params(fixed=fixed).fit(X, **given)
+    size, held = model._run.scaling.size, held or {}
+    record = [one for one in RESPONSES[response].own if one.name not in held]
+    assert set(model.dispersion_) == {one.word for one in record}
     axes = [np.linspace(-0.6, 2.2, 120)]
-    for one in record.own:
+    for one in record:
         draws = model.draws_[one.name]
         spread = 2.0 * np.ptp(draws) / 3.0  # tails that the draws do not have count, too
         axes.append(np.linspace(np.median(draws) - spread, np.median(draws) + spread, 50))
     b, *others = np.meshgrid(*axes, indexing="ij")
     value = ns.bayes.log_exe1(np.maximum((b / size) ** 2 / (2.0 * 0.7**2), 1e-12))
-    for one, v in zip(record.own, others, strict=True):
+    for one, v in zip(record, others, strict=True):
         value = value + one.log_prior(v - (math.log(size) if one.scale else 0.0))
     for index in itertools.product(*(range(v.size) for v in axes[1:])):
-        own = {one.name: axes[1 + j][index[j]] for j, one in enumerate(record.own)}
+        own = {one.name: axes[1 + j][index[j]] for j, one in enumerate(record)} | held
         value[(slice(None), *index)] += log_likelihood(CASES[response], y, known, X * axes[0], own)
     weight = np.exp(value - value.max())
     weight /= weight.sum()
-    draws = {"beta": model.draws_["beta"][:, :, 0]} | {one.name: model.draws_[one.name] for one in record.own}
+    draws = {"beta": model.draws_["beta"][:, :, 0]} | {one.name: model.draws_[one.name] for one in record}
     for (name, found), at in zip(draws.items(), (b, *others), strict=True):
         mean = (weight * at).sum()
         sd = math.sqrt((weight * (at - mean) ** 2).sum())
@@ -128,6 +158,17 @@ def test_acute_leukemia(response, want, loglik):
     sigma = math.exp(found[0]) if rows.own else 1.0
     np.testing.assert_allclose([*found[-2:], sigma], want, atol=6e-4)
     assert value - (RELAPSED * np.log(LEUKEMIA)).sum() == pytest.approx(loglik, abs=0.05)
+
+
+def test_beta_against_statsmodels():
+    """The maximum of the likelihood, and its logarithm."""
+    peer = pytest.importorskip("statsmodels.othermod.betareg").BetaModel
+    X, given, y, _ = data("beta", 200, 2)
+    X = np.column_stack([np.ones(200), X])
+    found, value = maximum(Rows(X, "cpu", 1, response="beta", facts=facts_of_rows(None, None, scipy.special.logit(y))))
+    theirs = peer(y, X).fit(disp=False)
+    np.testing.assert_allclose([*found[1:], found[0]], theirs.params, rtol=1e-4, atol=1e-5)
+    assert value - np.log(y * (1.0 - y)).sum() == pytest.approx(theirs.llf, rel=1e-8)
 
 
 def test_wide_priors_give_the_maximum_of_the_likelihood():
@@ -182,7 +223,7 @@ def test_predictions(response, tmp_path):
         assert (low < mean).all() and (mean < high).all() and (table["lower"] < low).all() and (high < table["upper"]).all()
         np.testing.assert_allclose(table["mean"], model.predict(new), rtol=1e-12)
         np.testing.assert_allclose(mean, drawn.mean(axis=0), rtol=0.35)
-    assert abs((drawn <= middle).mean(axis=0) - 0.5).max() < (0.35 if response == "negative_binomial" else 0.08)
+    assert abs((drawn <= middle).mean(axis=0) - 0.5).max() < (0.35 if record.discrete else 0.08)
     if peer is not None:
         want = record.outcome_of(np.broadcast_to(peer.median(), m.shape))
         np.testing.assert_allclose(middle, np.median(want, axis=0), rtol=1e-9)
@@ -204,9 +245,9 @@ def test_predictions(response, tmp_path):
             model.dispersion_summary()
 
 
-@pytest.mark.parametrize("response", ["student_t", "weibull", "gamma", "negative_binomial"])
+@pytest.mark.parametrize("response", ["student_t", "weibull", "gamma", "negative_binomial", "beta"])
 def test_criteria_of_rows(response):
-    """Pointwise log densities of outcomes, not of their logarithms; weights multiply them; ends count by their probability."""
+    """Pointwise log densities of the outcomes themselves; weights multiply them; ends count by their probability."""
     X, given, y, known = data(response)
     weights = np.random.default_rng(2).integers(1, 3, len(y)).astype(float)
     model = regression(response, chains=2, warmup=200, draws=200).fit(X, sample_weight=weights, **given)
@@ -217,7 +258,8 @@ def test_criteria_of_rows(response):
         log_likelihood(case, y[i : i + 1], known[i : i + 1], m[None, :, i], {n: v[:, 0] for n, v in own.items()})
         for i in range(60)
     ]
-    values = np.array(values) - (np.log(y) * known if case.record.log else np.zeros(60))[:, None]
+    inner = np.log(y) * known if case.record.log else np.log(y * (1.0 - y)) if case.record.logit else np.zeros(60)
+    values = np.array(values) - inner[:, None]
     want = np.logaddexp.reduce(values, axis=1) - math.log(400.0) - values.var(axis=1, ddof=1)
     np.testing.assert_allclose(model.waic(X, **given)["pointwise"], want, rtol=1e-9)
     weighted = weights[:, None] * values
@@ -301,8 +343,13 @@ def test_an_outlier_moves_a_normal_fit_only():
         ("weibull", dict(censored=([1, 2], [1, 2])), r"censored\[0\] has shape|y has shape"),
         ("weibull", dict(y=[1.0, 2.0, 3.0], censored=([1, 2, 3], [1, 2, 3])), "pass y=None"),
         ("weibull", dict(event=[1, 1, 0]), "event= goes with y"),
-        ("gaussian", dict(y=[1.0, 2.0, 3.0], event=[1, 1, 0]), "event= is for lifetimes, response='exponential'"),
+        ("gaussian", dict(y=[1.0, 2.0, 3.0], event=[1, 1, 0]), "event= is for lifetimes, response='cox', 'exponential'"),
         ("gamma", dict(y=[1.0, 2.0, -3.0]), r"y\[2\] is -3.0, but response='gamma' takes positive numbers"),
+        (
+            "beta",
+            dict(y=[0.2, 0.5, 1.0]),
+            r"y\[2\] is 1.0, but response='beta' takes shares, above 0 and below 1; where 0 or 1 occur",
+        ),
         ("gamma", dict(y=[1.0, 2.0, 3.0], exposure=[1.0, 0.0, 2.0]), r"exposure\[1\] is 0.0; it has to be above 0"),
         ("negative_binomial", dict(y=[1.0, 2.5, 3.0]), r"y\[1\] is 2.5, but response='negative_binomial' takes counts"),
         ("student_t", dict(y=[2.0, 2.0, 2.0]), "y, less an offset, has one value only"),
@@ -376,6 +423,40 @@ def test_weights_are_repetitions_in_the_spread():
         assert level_and_size(y, weights, options) == level_and_size(np.repeat(y, weights), None, options)
 
 
+@pytest.mark.parametrize("response", ["zero_truncated_poisson", "zero_truncated_negative_binomial"])
+def test_counts_above_0_of_tiny_means(response):
+    """A count is 1 nearly surely: the log density of y is (y - 1) m up to a constant."""
+    record, own = RESPONSES[response], own_of(response)
+    m, y = np.array([-30.0, -300.0, -650.0, -1e4]), np.array([1.0, 3.0])[:, None] * np.ones(4)
+    for at in y:
+        value = record.log_density(at, m, own)
+        slope, bend = record.derivatives(m, at, own)
+        assert np.isfinite([value, slope, bend]).all()
+        np.testing.assert_allclose(slope[:3], at[:3] - 1.0, atol=1e-12)
+        np.testing.assert_allclose(np.diff(value[:3]), (at[0] - 1.0) * np.diff(m[:3]), rtol=1e-12, atol=1e-10)
+    assert record.quantile(np.array([0.0, 0.5, 1.0 - 1e-9]), np.full(3, -800.0), own).tolist() == [1.0, 1.0, 1.0]
+    assert (record.mean_of(m, own) == 1.0)[1:].all()
+
+
+def test_counts_with_zeros_apart():
+    """Whether there is a count, then how many: means and criteria are those of one model of all rows."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((300, 2))
+    counts = 1.0 + rng.poisson(np.exp(0.5 + 0.6 * X[:, 0]), 300)
+    y = np.where(rng.logistic(size=300) < 0.5 - X[:, 1], counts, 0.0)
+    some, quick = y > 0.0, dict(chains=2, warmup=200, draws=300, rng=1)
+    whether = ns.bayes.HorseshoeClassifier(**quick).fit(X, some)
+    many = regression("zero_truncated_poisson", **quick).fit(X[some], y[some])
+    p, mean = whether.predict_proba(X)[:, 1], many.predict(X)
+    assert (mean > 1.0).all() and abs((p * mean).mean() - y.mean()) < 0.25
+    drawn = np.where(whether.sample_outcomes(X, rng=1), many.sample_outcomes(X, rng=2), 0.0)
+    np.testing.assert_allclose(drawn.mean(axis=0), p * mean, atol=5.0 * drawn.std(axis=0).max() / 600**0.5)
+    with pytest.raises(ValueError, match=r"takes counts above 0, 1, 2, 3 and so on; model first whether a count is 0"):
+        regression("zero_truncated_poisson").fit(X, y)
+    with pytest.raises(ValueError, match="all counts are 1: with intercept_scale=inf"):
+        regression("zero_truncated_negative_binomial").fit(X, np.ones(300))
+
+
 def test_wide_intervals_have_finite_derivatives():
     """Far above an interval's lower end the score of the upper one is infinite, its share 0."""
     record, own = RESPONSES["weibull"], {"log_sigma": np.array([-7.0])}
@@ -412,14 +493,14 @@ def test_rows_far_from_the_fit():
         counts.predict([[1e5, 0.0, 0.0]], kind="median")
 
 
-@pytest.mark.parametrize("response", ["student_t", "lognormal", "loglogistic", "weibull", "gamma"])
+@pytest.mark.parametrize("response", ["student_t", "lognormal", "loglogistic", "weibull", "gamma", "beta"])
 def test_outcomes_that_are_fitted_exactly(response):
     """Their spread has no posterior; with the least error it has one."""
     X, y = columns_and_times()
     exact = 2.0 * X[:, 0] + 1.0
-    of = np.exp if RESPONSES[response].log else np.asarray
+    of = np.exp if RESPONSES[response].log else scipy.special.expit if RESPONSES[response].logit else np.asarray
     for place in (np.asarray, scipy.sparse.csr_array):
-        with pytest.raises(ValueError, match="fit (the logarithm of )?y exactly, so that (sigma|shape) of"):
+        with pytest.raises(ValueError, match="fit (the log.* of )?y exactly, so that (sigma|shape|precision) of"):
             regression(response).fit(place(X), of(exact))
     found = regression(response, **QUICK).fit(X, of(exact + 0.01 * np.sin(np.arange(40.0))))
     assert found.coef_[0] == pytest.approx(2.0, abs=0.05)
@@ -460,3 +541,29 @@ def test_intervals_hold(response):
         held.append(((low <= fresh["y"]) & (fresh["y"] <= high)).mean())
     assert 0.88 < np.mean(held) < (0.97 if response == "negative_binomial" else 0.925), np.mean(held)
     assert np.mean(inside) > 0.80, np.mean(inside)  # 80 intervals: a standard error of 0.034
+
+
+def test_fixed_parameters_after_a_fit(tmp_path):
+    """Log-likelihoods, quantiles and files know them; wrong ones are named."""
+    X, given, y, _ = data("student_t", 40, 2)
+    model = regression("student_t", fixed={"df": 4}, draws=60, warmup=60, chains=2).fit(X, **given)
+    m, sigma = model.decision_draws(X), np.exp(model.draws_["log_sigma"]).reshape(-1, 1)
+    want = scipy.stats.t.logpdf(y, 4.0, m, sigma)
+    np.testing.assert_allclose(np.concatenate(list(model._log_likelihoods(X, y))), want.T, rtol=1e-10)
+    assert [one.word for one in RESPONSES["student_t"].own] == ["sigma", "df"]  # that of others is as it was
+    model.save(tmp_path / "model")
+    for again in (ns.bayes.HorseshoeRegression.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert same(again.sample_outcomes(X, rng=2), model.sample_outcomes(X, rng=2)) and again.fixed == {"df": 4}
+    assert same(pickle.loads(pickle.dumps(model)).draws_["log_sigma"], model.draws_["log_sigma"])
+    for fixed, words in (
+        ({"df": 2.0}, "above 2"),
+        ({"df": math.inf}, "finite"),
+        ({"size": 1.0}, "'sigma', 'df'"),
+        ({"df": "4"}, "out of range"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            regression("student_t", fixed=fixed).fit(X, **given)
+    with pytest.raises(ValueError, match="leave fixed= out"):
+        regression("poisson", fixed={"size": 1.0}).fit(X, np.arange(40))
+    with pytest.raises(TypeError, match="pass a dict"):
+        regression("student_t", fixed=4.0).fit(X, **given)

@@ -129,7 +129,7 @@ BITS = Joint(  # classes 0 and 1 by their log odds, as arrays
     tail=lambda y, m, own: np.where(y < 1.0, scipy.special.expit(m), 0.0),
     quantile=lambda u, m, own: (u < scipy.special.expit(m)).astype(float),
 )
-TAKEN = [record for record in RESPONSES.values() if "predictor" in record.samplers and not record.classes]
+TAKEN = [one for one in RESPONSES.values() if "predictor" in one.samplers and not (one.signed or isinstance(one, Joint))]
 
 
 def _largest(found):
@@ -158,19 +158,19 @@ def test_joint_distribution_without_a_slab():
 def _always_there(right):
     """Longer steps of which none is rejected."""
 
-    def hamiltonian(data, metric, mode, e, own, numbers):
-        n, numbers.rest = e.shape[1], numbers.rest.copy()
+    def hamiltonian(self, numbers):
+        n, numbers.rest = self.e.shape[1], numbers.rest.copy()
         for number in range(1, predictor._TRAJECTORIES + 1):
             numbers.rest[:, number * (n + 2) - 1] = -30.0
-        return right(data, metric, mode, e, own, numbers)
+        return right(self, numbers)
 
     return hamiltonian
 
 
-def _without_determinant(right):
-    def value(self, own, needed, K=None, scale=None):
-        found = right(self, own, needed, K, scale)
-        return found + np.log(np.diagonal(self.metric.G, axis1=1, axis2=2)).sum(axis=1)
+def _determinant_upside_down(right):
+    def value(self, by, own, needed):
+        found = right(self, by, own, needed)
+        return found + 2.0 * np.log(np.diagonal(self.out[0], axis1=1, axis2=2)).sum(axis=1)
 
     return value
 
@@ -179,14 +179,30 @@ def _twice_the_variances(right):
     return lambda data, state, metric, v, numbers: right(data, state, metric, 2.0 * v, numbers)
 
 
-MUTANTS = {"_coefficients": _twice_the_variances, "_hamiltonian": _always_there, "_value": _without_determinant}
+def _other_scales(right):
+    """Local scales one by one for e times tau."""
+    return lambda prior, scales: right(prior, scales) + 1.0
+
+
+def _others_held(right):
+    """Those columns move with tau that the density has held, and no others."""
+    return lambda self, held, z: right(self, ~held, z)
+
+
+MUTANTS = {
+    "_coefficients": (predictor, _twice_the_variances),
+    "hamiltonian": (predictor._Near, _always_there),
+    "_value": (predictor._Near, _determinant_upside_down),
+    "_base": (predictor, _other_scales),
+    "hold": (predictor._Covariance, _others_held),
+}
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_joint_distribution_sees_a_wrong_sampler(name, monkeypatch):
-    place = predictor._Copied if name == "_value" else predictor
-    monkeypatch.setattr(place, name, MUTANTS[name](getattr(place, name)))
-    if name == "_hamiltonian":
+    place, mutant = MUTANTS[name]
+    monkeypatch.setattr(place, name, mutant(getattr(place, name)))
+    if name == "hamiltonian":
         monkeypatch.setattr(predictor, "_SIZES", (1.2, 1.6))
     found = joint_distribution(RESPONSES["poisson"], sweeps=150)
     assert _largest(found) > 7.0, found

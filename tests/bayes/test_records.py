@@ -16,11 +16,12 @@ from mpmath import mp
 
 import numbastats as ns
 from numbastats._core.random import key_words
-from numbastats.bayes import arguments, predictions, responses, samplers
+from numbastats.bayes import arguments, responses, samplers
+from numbastats.bayes.categories import rules_of
 from numbastats.bayes.chains import Chains, samplers_of
 from numbastats.bayes.likelihood import Rows
 from numbastats.bayes.responses import RESPONSES
-from numbastats.bayes.responses.record import Joint, Record, facts_of_rows, record_of
+from numbastats.bayes.responses.record import Joint, Record, Response, facts_of_rows, record_of
 from numbastats.bayes.samplers import SAMPLERS
 from numbastats.bayes.samplers.record import Sampler
 from numbastats.bayes.samplers.scales import Prior
@@ -30,7 +31,7 @@ CASES = discover("tests.bayes.cases")
 LEVELS = np.array([1e-6, 0.03, 0.47, 0.81, 0.9999])
 
 
-@pytest.fixture(params=sorted(CASES))
+@pytest.fixture(params=sorted(word for word, one in CASES.items() if isinstance(one.record, Response)))
 def case(request):
     return CASES[request.param]
 
@@ -74,12 +75,14 @@ def exact(case, y, m, order=0, own=None, by=None):
 def test_log_density(case):
     """The exact one, and SciPy's."""
     y, m = pairs(case)
-    draws = {"beta": np.ones((1, 1, 1)), "intercept": np.zeros((1, 1))}
+    draws = {"beta": np.ones((1, 1, 1)), "intercept": np.zeros((1, 1)), "log_tau": np.zeros((1, 1))}
     draws |= {name: np.array([[value]]) for name, value in case.own.items()}
-    (found,) = predictions.log_likelihoods(draws, m[:, None], y, 1, record=case.record)
+    if case.record.several:
+        draws = case.record.finish(draws, np.zeros((1, 1)))
+    (found,) = rules_of(case.record).log_likelihoods(draws, m[:, None], y, 1, record=case.record)
     want = np.array([exact(case, *pair) for pair in zip(y, m, strict=True)])
     np.testing.assert_allclose(found[:, 0], want, rtol=case.rtol, atol=1e-15)
-    at = 0.5 * (y + 1.0) if case.record.classes else y
+    at = 0.5 * (y + 1.0) if case.record.signed else y
     theirs = [case.peer(v, case.own) for v in m]
     theirs = [(d.pmf if hasattr(d.dist, "pmf") else d.pdf)(v) for d, v in zip(theirs, at, strict=True)]
     np.testing.assert_allclose(np.exp(found[:, 0]), theirs, rtol=1e-12, atol=1e-15)
@@ -115,11 +118,17 @@ def test_derivatives(case):
     """Of a row, whose value is the log density up to a term of y, and of arrays."""
     if case.record.general:
         return
+    if case.record.several:  # the pass: tests/bayes/test_classes.py
+        y, m = pairs(case)
+        want = np.array([[exact(case, *pair, order) for order in (1, 2)] for pair in zip(y, m, strict=True)]).T
+        found = case.record.derivatives(m, y, {name: np.float64(value) for name, value in case.own.items()})
+        np.testing.assert_allclose(found, [want[0], -want[1]], rtol=1e-11, atol=1e-13)
+        return
     if case.record.row is None:
         assert not any(SAMPLERS[name].passes for name in case.record.samplers)
         return
     y, m = pairs(case)
-    y, m = (np.ones(m.size), y * m) if case.record.classes else (y, m)  # rows have the sign of the class
+    y, m = (np.ones(m.size), y * m) if case.record.signed else (y, m)  # rows have the sign of the class
     value, slope = np.array([case.record.row(*pair) for pair in zip(y, m, strict=True)]).T
     want = [[exact(case, *pair, order) for order in range(3)] for pair in zip(y, m, strict=True)]
     want, curvature = np.array(want).T[:2], -np.array(want).T[2]
@@ -140,7 +149,7 @@ def test_passes_are_sums_of_the_rows(case, n, device):
     X, B = rng.standard_normal((n, 5)), 0.4 * rng.standard_normal((2, 5))
     weights, offset = rng.uniform(0.0, 2.0, n), rng.standard_normal(n)
     weights, offset = (weights, offset) if case.record.weighted else (np.ones(n), np.zeros(n))
-    y = np.ones(n) if case.record.classes else rng.choice(case.outcomes, n)
+    y = np.ones(n) if case.record.signed else rng.choice(case.outcomes, n)
     facts = facts_of_rows(weights, offset, y)
     rows = Rows(X, device["device"], device.get("workers", 1), response=case.record, facts=facts)
     if case.record.general:
@@ -189,10 +198,10 @@ def test_means_tails_and_quantiles(case):
         peer, at = case.peer(m, case.own), np.array([m])
         y = np.array(case.outcomes)
         tail, quantile = record.tail(y, at, case.own), record.quantile(LEVELS, np.full(LEVELS.size, m), case.own)
-        if record.classes:
+        if record.signed:
             np.testing.assert_allclose(record.tail(np.array([-1.0]), at, {}), peer.mean(), rtol=1e-14)
             y, quantile = 0.5 * (y + 1.0), 0.5 * (quantile + 1.0)
-        else:
+        elif not record.several:
             mean = peer.mean() if case.mean is None else case.mean(m, case.own)
             np.testing.assert_allclose(record.mean_of(at, case.own), mean, rtol=1e-11)  # SciPy loses digits of small ones
         np.testing.assert_allclose(tail, peer.sf(y), rtol=1e-12, atol=1e-15)
@@ -233,7 +242,8 @@ def test_unknown_words_are_errors():
 
 def test_no_engine_knows_a_word():
     """Outside of their records the words of responses are in docstrings and types alone."""
-    words = re.compile(rf"(?<!bayes\.)\b({'|'.join(RESPONSES)})\b")  # names of kernels are "bayes.draws" and so on
+    known = "|".join(word for word in RESPONSES if word != "beta")  # which is the name of the coefficients in `draws_`, too
+    words = re.compile(rf"(?<!bayes\.)\b({known})\b")  # names of kernels are "bayes.draws" and so on
     root = Path(ns.bayes.__file__).parent
     for path in root.rglob("*.py"):
         if path.parent.name == "responses":

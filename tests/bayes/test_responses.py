@@ -227,7 +227,7 @@ def test_breast_cancer_of_a_probit_model(slab):
 
 
 BAD = [
-    (dict(response="cloglog"), {}, "'logit', 'probit'"),
+    (dict(response="cloglog"), {}, "'logit', 'ordinal', 'probit'"),
     (dict(sampler="gibbs"), {}, "'split-hmc', 'surrogate'"),
     (dict(dtype="int8"), {}, "response='probit'"),
     (dict(slab_df=4), {}, "pass its scale, such as slab=2.5"),
@@ -506,6 +506,16 @@ def test_inference_data(from_dict, monkeypatch, tmp_path):
             same(drawn.reshape(-1, 30), m.sample_outcomes(X, offset=offset, rng=3))
             and drawn.shape[:2] == m.draws_["log_tau"].shape
         )
+    times, over = np.exp(X[:, 0]), X[:, 1] > -1.0
+    model = regression("weibull", sampler="split-hmc", draws=20).fit(X, times, event=over, offset=offset)
+    ends = times, np.where(over, times, np.inf)
+    want, _, _ = model.to_inference_data(X, times, offset, event=over, sample_weight=np.full(30, 2.0), rng=3)
+    groups, _, dims = model.to_inference_data(X, None, offset, censored=ends, rng=3)
+    np.testing.assert_allclose(want["log_likelihood"]["y"], 2.0 * groups["log_likelihood"]["y"], rtol=1e-12)
+    assert same(want["observed_data"]["event"], over) and same(groups["observed_data"]["upper"], ends[1])
+    assert dims["y"] == dims["upper"] == ["row"]
+    parts = np.concatenate(list(model._log_likelihoods(X, times, offset, event=over)))
+    assert same(groups["log_likelihood"]["y"].reshape(-1, 30), parts.T)
     groups, _, _ = regression(draws=20).fit(X, y).to_inference_data()
     assert set(groups) == {"posterior", "sample_stats"} and set(groups["sample_stats"]) == {"acceptance_rate"}
     with pytest.raises(ValueError, match="come together"):

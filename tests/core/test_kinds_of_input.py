@@ -213,8 +213,9 @@ WITHOUT_DATA = {  # results, containers, functions of other objects; regressions
     "mixture": {
         *("ComponentsBatch", "ComponentsFit", "LikelihoodRatio", "MixtureBatch", "MixtureFit", "combine", "rvs"),
         *("MultivariateBatch", "MultivariateFit", "NormalMixture"),  # in tests/mixture/multivariate/test_inputs.py
+        *("Bootstrap", "bootstrap", "MixtureDiscriminantAnalysis", "MixtureRegression", "StudentMixture"),  # there, too
     },
-    "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression"},
+    "bayes": {"BayesProbit", "HorseshoeClassifier", "HorseshoeProbit", "HorseshoeRegression", "fit_formula"},
     "random": {"key"},
     "interop": {"GaussianMixture", "to_scipy"},  # the class in tests/mixture/multivariate/test_inputs.py
 }

@@ -72,4 +72,12 @@ MUTANTS = [
      "return y * x - mean, x - mean", "tests/bayes/test_responses.py", "match_their_definition"),
     ("numbastats/bayes/samplers/collapsed.py", "problem(data.X, outcomes - data.offsets, weights,",
      "problem(data.X, outcomes, weights,", "tests/bayes/test_posteriors.py", "logit and prior and collapsed"),
+    ("numbastats/bayes/kernels/partial.py", "share, c = k / d, weights / d",
+     "share, c = 0.0, weights / d", "tests/bayes/test_cox.py", "partial_likelihood"),
+    ("numbastats/bayes/kernels/partial.py", "hazard = 0.0 if back == 0 or fresh[g + 1] else hazard * exp(top - before)",
+     "hazard = hazard * exp(top - before)", "tests/bayes/test_cox.py", "partial_likelihood"),
+    ("numbastats/bayes/survival.py", "middle = beta[_taken(len(beta), number)] @ base.centre",
+     "middle = 0.0", "tests/bayes/test_cox.py", "baseline_and_survival"),
+    ("numbastats/bayes/responses/truncated.py", "slope + odds * fall,",
+     "slope - odds * fall,", "tests/bayes/test_records.py", "general_rows and zero"),
 ]

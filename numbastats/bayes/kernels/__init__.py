@@ -18,9 +18,10 @@ from numbastats.bayes.kernels.likelihood import (
     latent_row,
     tile_rows,
 )
-from numbastats.bayes.kernels.predictor import FACTORS, INWARDS, OUTWARDS, PULL
+from numbastats.bayes.kernels.predictor import COLUMNS, FACTORS, INWARDS, NORMAL, OUTWARDS, PULL
 
 __all__ = [
+    "COLUMNS",
     "CONDITIONALS",
     "DRAWS",
     "ELEMENTWISE",
@@ -33,6 +34,7 @@ __all__ = [
     "LATENT",
     "LATENT_DRAW",
     "LATENT_STAGE",
+    "NORMAL",
     "NORMAL_DRAW",
     "OFFSET",
     "OUTCOME",

@@ -21,9 +21,13 @@ __all__ = [
     "TOTALS",
     "UPPER",
     "WEIGHT",
+    "dots",
     "latent_row",
+    "load_floats",
+    "no_room",
     "passes",
     "tile_rows",
+    "transposed",
     "values",
 ]
 

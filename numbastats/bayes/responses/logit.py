@@ -6,6 +6,7 @@ import numpy as np
 
 from numbastats._core.kernel import device_function
 from numbastats.bayes.responses.record import two_classes
+from numbastats.bayes.responses.softmax import softmax
 from numbastats.random.kernels import POLYA_GAMMA
 from numbastats.scalar.shrinkage import log_expit_ratio
 
@@ -33,6 +34,8 @@ LOGIT = two_classes(
     _expit,
     lambda x: -np.logaddexp(0.0, -x),
     word="logit",
+    aliases=("softmax", "multinomial"),
+    more=softmax,
     samplers=("wide", "hamiltonian", "surrogate", "predictor"),
     row=row,
     derivatives=lambda m, y, own: (_expit(-m), _expit(m) * _expit(-m)),

@@ -65,6 +65,10 @@ def _mean(m, own=None):
         return np.exp(m)
 
 
+def _quantile(u, m, own, upper=False):
+    return count_quantile("NegativeBinomial", u, _mean(m), np.exp(own["log_size"]), upper=upper)
+
+
 NEGATIVE_BINOMIAL = Response(
     word="negative_binomial",
     aliases=("nb", "nbinom"),
@@ -79,7 +83,7 @@ NEGATIVE_BINOMIAL = Response(
     constants=constants,
     rest=lambda y: -gammaln(y + 1.0),
     tail=lambda y, m, own: betainc(y + 1.0, np.exp(own["log_size"]), _mean(m) / (_mean(m) + np.exp(own["log_size"]))),
-    quantile=lambda u, m, own: count_quantile("NegativeBinomial", u, _mean(m), np.exp(own["log_size"])),
+    quantile=_quantile,
     own=(Own("log_size", np.exp, lambda v: -0.5 * (np.exp(-v) + v)),),  # 1/sqrt(size) is half-normal
     level=POISSON.level,
 )

@@ -15,9 +15,9 @@ def _derivatives(m, y, own):
     return y - mean, mean
 
 
-def _quantile(u, m, own):
+def _quantile(u, m, own, upper=False):
     with np.errstate(over="ignore"):  # refused there
-        return count_quantile("Poisson", u, np.exp(m))
+        return count_quantile("Poisson", u, np.exp(m), upper=upper)
 
 
 def _level(weights, offsets, outcomes):

@@ -1,10 +1,11 @@
 """The record of a response: what a regression knows of its outcomes. Engines ask the record; none of them knows its word.
 
-There are two forms. A `Response` has independent rows with one linear predictor each: a scalar function gives the log-likelihood
-of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a GPU. Where it has
-parameters of its own, or outcomes may be known to lie between two ends, the function has the derivatives in all of them, and
-serves predictions and criteria, too. A `Joint`
-response has rows that depend on each other, or several linear predictors a row: its log-likelihood is a function of arrays.
+There are three forms. A `Response` has independent rows with one linear predictor each: a scalar function gives the
+log-likelihood of a row and its derivative, and is bound to the pass over the rows (kernels/likelihood.py), on the CPU and on a
+GPU. Where it has parameters of its own, or outcomes may be known to lie between two ends, the function has the derivatives in
+all of them, and serves predictions and criteria, too. A `Joint` response has rows that depend on each other, or several linear
+predictors a row: its log-likelihood is a function of arrays. `Classes` (classes.py) are ordered, or more than two, and have a
+pass of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from numbastats._core.checks import letters
 from numbastats.bayes.kernels import likelihood as k
@@ -37,6 +39,10 @@ class Own(NamedTuple):
         The transformed parameter at the start of the chains.
     label : str
         Name of the parameter itself; by default `name` without "log_".
+    transform : callable
+        The transformed parameter, given the parameter itself.
+    above : float
+        The parameter itself is above this.
     """
 
     name: str
@@ -45,6 +51,8 @@ class Own(NamedTuple):
     scale: bool = False
     start: float = 0.0
     label: str = ""
+    transform: Callable = np.log
+    above: float = 0.0
 
     @property
     def word(self):
@@ -90,6 +98,8 @@ class Record:
         Says of outcomes why their posterior under a flat prior of the intercept is improper, or None.
     log : bool
         Whether y, in all functions and in the kernels, is the logarithm of an outcome, as of lifetimes.
+    logit : bool
+        Whether it is its logit.
     censors : bool
         Whether outcomes may be known to lie between two ends. Then y may be an array of both.
     link : str
@@ -99,16 +109,27 @@ class Record:
     log_density, tail, quantile : callable
         ``log_density(y, m, own)``, P(Y > y) as ``tail(y, m, own)``, and ``quantile(u, m, own)``, by which outcomes are drawn.
     own : tuple of Own
+    held : dict
+        Own parameters that are fixed, which `own` has no more: the place of each in it, and the transformed value.
     level : callable
         Where an intercept may start, given weights, offsets and outcomes: by default at 0.
     robust : bool
         Whether outcomes with a scale are centred at their median and scaled by the median distance from it, for heavy tails.
     classes : bool
-        Two classes instead of numbers: a row of X and its offset are multiplied by -1 or 1.
+        Classes instead of numbers. Of two a row of X and its offset are multiplied by -1 or 1.
+    ordered : bool
+        Whether the classes have an order.
+    more : callable, optional
+        The record of more than two classes, or of ordered ones, given the names of all: ``more(labels)``.
     weighted : bool
         Whether rows may have weights and offsets.
     concave : bool
         Whether log densities are concave in m.
+    intercept : bool
+        Whether there may be an intercept; without one the columns are centred all the same.
+    proportional : bool
+        Whether hazards are proportional and left open but for that: predictors count by their differences alone, and rows have no
+        distribution of their own.
     flat : bool
         Whether the posterior is proper under flat priors of some columns.
     separable : bool
@@ -119,6 +140,8 @@ class Record:
         So many Newton steps from 0 find the mode; by default they are halved where the posterior falls, until it is found.
     light : bool
         Whether the tails of the posterior may be heavier than those of a normal surrogate.
+    stored : tuple of str
+        Types in which X may be stored beside floats: "int8", "bfloat16".
     """
 
     word: Any
@@ -129,6 +152,7 @@ class Record:
     holds: Callable | None = None
     fix: str = ""
     log: bool = False
+    logit: bool = False
     censors: bool = False
     link: str = ""
     improper: Callable | None = None
@@ -137,19 +161,40 @@ class Record:
     tail: Callable
     quantile: Callable
     own: tuple[Own, ...] = ()
+    held: dict[str, tuple[int, float]] = field(default_factory=dict, init=False)
     level: Callable = lambda weights, offsets, outcomes: 0.0
     robust: bool = False
     classes: bool = False
+    ordered: bool = False
+    more: Callable | None = None
     weighted: bool = True
     concave: bool = True
+    intercept: bool = True
+    proportional: bool = False
     flat: bool = False
     separable: bool = False
     screen: str | None = None
     newton: int | None = None
     light: bool = True
+    stored: tuple[str, ...] = ()
 
     def __reduce__(self):  # pickled by its word: functions are not
-        return record_of, (self.word,)
+        return _restored, (self.word, self.held)
+
+    def holding(self, values, size=1.0):
+        """The record with some own parameters fixed, given by their words; scales are divided by `size`."""
+        held = {}
+        for j, one in enumerate(self.own):
+            if one.word in values:
+                held[one.name] = j, float(one.transform(values[one.word] / (size if one.scale else 1.0)))
+        return self._held(held) if held else self
+
+    def _held(self, held):
+        found = object.__new__(type(self))  # a copy would come from the pickle, which is the record of the word
+        vars(found).update(vars(self))
+        object.__setattr__(found, "own", tuple(one for one in self.own if one.name not in held))
+        object.__setattr__(found, "held", held)
+        return found
 
     @property
     def scaled(self):
@@ -161,9 +206,28 @@ class Record:
         """Whether rows take own parameters and both ends of an outcome."""
         return getattr(self, "constants", None) is not None
 
+    @property
+    def signed(self):
+        """Whether outcomes are two classes, -1 and 1."""
+        return self.classes
+
+    several = False  # whether they are classes that are no signs
+    width, axes = 1, ()  # linear predictors of a row, and further axes of them
+    of = ("",)  # what names of coefficients have behind them, for each predictor
+
+    def of_classes(self, labels):
+        """The record of a fit with classes of these names."""
+        return self if self.more is None or (len(labels) == 2 and not self.ordered) else self.more(labels)
+
+    @property
+    def discrete(self):
+        """Whether outcomes are whole numbers."""
+        return not self.classes and self.holds is not None and not self.holds(np.array(0.5))
+
     def own_of(self, draws):
         """The own parameters of all draws in one row, by name."""
-        return {own.name: draws[own.name].reshape(-1) for own in self.own}
+        found = {own.name: draws[own.name].reshape(-1) for own in self.own}
+        return found | {name: np.full(draws["log_tau"].size, v) for name, (_, v) in self.held.items()}
 
     def mean_of(self, m, own=None):
         """Mean outcomes of linear predictors."""
@@ -171,7 +235,16 @@ class Record:
 
     def outcome_of(self, y):
         """Outcomes of the y of `quantile`."""
-        return np.exp(y) if self.log else y
+        return np.exp(y) if self.log else expit(y) if self.logit else y
+
+    @np.errstate(divide="ignore")  # of times lower ends may be 0
+    def inner(self, outcomes):
+        """The y of outcomes."""
+        return np.log(outcomes) if self.log else logit(outcomes) if self.logit else outcomes
+
+    def log_slope(self, y):
+        """The logarithm of the derivative of y in the outcome, by which densities of y become those of outcomes; or None."""
+        return -y if self.log else np.logaddexp(0.0, y) + np.logaddexp(0.0, -y) if self.logit else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,8 +267,6 @@ class Response(Record):
         ``derivatives(m, y, own)``: of `log_density` the first derivative in m and minus the second one, which may be below 0
         where the density is not log-concave. These two are all that the sampler "predictor" asks of a response; own parameters it
         draws by slices, from `Own.start` on.
-    stored : tuple of str
-        Types in which X may be stored beside floats: "int8", "bfloat16".
     probability, log_probability : callable or Kernel, optional
         Of class 1, given m.
     averaged : callable, optional
@@ -212,7 +283,6 @@ class Response(Record):
     constants: Any = None
     rest: Callable | None = None
     derivatives: Callable | None = None
-    stored: tuple[str, ...] = ()
     probability: Any = None
     log_probability: Any = None
     averaged: Callable | None = None
@@ -223,18 +293,34 @@ class Response(Record):
 
     def __post_init__(self):
         passes = {} if self.row is None else k.passes(self.word, self.row, self.weighted, self.stored, self.constants)
-        found = {"kernels": passes}
+        object.__setattr__(self, "kernels", passes)
         if self.general:
-            found |= {"_values": k.values(self.word, self.row, self.constants)}
-            found |= {"log_density": self._log_density, "derivatives": self._derivatives}
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, "_values", k.values(self.word, self.row, self.constants))
+            self._bind()
+
+    def _bind(self):
+        object.__setattr__(self, "log_density", self._log_density)
+        object.__setattr__(self, "derivatives", self._derivatives)
+
+    def _held(self, held):
+        found = super()._held(held)
+        found._bind()
+        return found
+
+    def own_numbers(self, many):
+        """Own parameters of so many draws, shape (many, OWN), those that are fixed filled in, and the places of the others."""
+        P = np.zeros((many, k.OWN))
+        for j, v in self.held.values():
+            P[:, j] = v
+        taken = {j for j, _ in self.held.values()}
+        return P, [j for j in range(k.OWN) if j not in taken][: len(self.own)]
 
     def _of_rows(self, y, m, own, count):
         """The first numbers of `row`, an array for each, of outcomes y or their ends in front; m has a column for each of own."""
         m = np.asarray(m, np.float64)
-        many, P = m.ndim == 2, np.zeros((m.shape[1] if m.ndim == 2 else 1, k.OWN))
-        for j, one in enumerate(self.own):
+        many = m.ndim == 2
+        P, places = self.own_numbers(m.shape[1] if many else 1)
+        for j, one in zip(places, self.own, strict=True):
             P[:, j] = own[one.name]
         M = np.ascontiguousarray(m if many else m[:, None])
         Y = np.ascontiguousarray(np.broadcast_to(_ends(y, m)[..., 0] if many else _ends(y, m), (2, len(M))), np.float64)
@@ -267,6 +353,26 @@ def two_classes(link, log_link, **fields):
     )
 
 
+class Steps(NamedTuple):
+    """Steps of cumulative baseline hazards, by stratum and time.
+
+    Parameters
+    ----------
+    logs : numpy.ndarray, shape (draws, steps)
+    events : numpy.ndarray, shape (steps,)
+        The weights of the events that a step rests on.
+    time, stratum : numpy.ndarray, shape (steps,)
+    last : numpy.ndarray, shape (strata,)
+        The last time of each stratum.
+    """
+
+    logs: np.ndarray
+    events: np.ndarray
+    time: np.ndarray
+    stratum: np.ndarray
+    last: np.ndarray
+
+
 @dataclass(frozen=True, kw_only=True)
 class Joint(Record):
     """A response whose rows depend on each other, or have several linear predictors each.
@@ -275,21 +381,37 @@ class Joint(Record):
     ----------
     predictors : callable
         How many linear predictors a row has, given the outcomes.
+    prepare : callable
+        ``prepare(y, weights)``, once in a fit: what the other functions get in the place of y, by default y itself, an array of
+        the shape (n,), or (k, n) of k numbers for each row.
     value : callable
         ``value(T, y, weights)`` for linear predictors T, shape (n, predictors): the log-likelihood and its derivatives, of the
         shape of T.
     curvature : callable
         ``curvature(T, y, weights)``, of the shape of T: a diagonal for the negative second derivatives, from which samplers
         make the metric of their steps. It need not be exact: proposals are accepted by `value`.
+    information : callable, optional
+        ``information(X, T, y, weights)``: the negative second derivatives in the coefficients, where these are far from those
+        that the diagonal gives.
+    baseline : callable, optional
+        ``baseline(M, y)``, the `Steps` for linear predictors M of k draws, shape (k, n), of a response that leaves a hazard open.
     """
 
     predictors: Callable
+    prepare: Callable = lambda y, weights: y
     value: Callable
     curvature: Callable
+    information: Callable | None = None
+    baseline: Callable | None = None
 
 
 def _known():
     return importlib.import_module(__name__.rpartition(".")[0]).RESPONSES
+
+
+def _restored(word, held):
+    """A record from its pickle."""
+    return record_of(word)._held(held) if held else record_of(word)
 
 
 def word_of(response):
@@ -313,15 +435,15 @@ def record_of(response):
 def facts_of_rows(weights, offsets, outcomes):
     """The kernels' facts of the rows of X beside its columns: an array with rows `WEIGHT`, `OFFSET` and `OUTCOME`.
 
-    Outcomes may be an array of both ends, the second one of which is the row `UPPER`.
+    Outcomes may be an array of both ends, the second one of which is the row `UPPER`; others of a `Joint` response follow.
     """
     found = {k.WEIGHT: 1.0 if weights is None else weights, k.OFFSET: 0.0 if offsets is None else offsets}
-    found |= {k.OUTCOME: outcomes} if np.ndim(outcomes) < 2 else {k.OUTCOME: outcomes[0], k.UPPER: outcomes[1]}
+    found |= dict(enumerate([outcomes] if np.ndim(outcomes) < 2 else outcomes, k.OUTCOME))
     return np.array(np.broadcast_arrays(*(found[row] for row in sorted(found))), np.float64)
 
 
-def count_quantile(family, u, mean, *others):
-    """The least counts with P(Y <= count) >= u of a family of distributions; raises for means above 1e15.
+def count_quantile(family, u, mean, *others, upper=False):
+    """The least counts with P(Y <= count) >= u, or P(Y > count) <= u, of a family of distributions; raises for means above 1e15.
 
     Floats do not tell counts above that apart.
     """
@@ -332,4 +454,5 @@ def count_quantile(family, u, mean, *others):
             "at converged_ and summary()"
         )
     # not at the top, where regressions of other responses would wait for it, and kernels depend on all distributions
-    return getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others).ppf(u)
+    found = getattr(importlib.import_module("numbastats.distributions"), family)(mean, *others)
+    return found.isf(u) if upper else found.ppf(u)

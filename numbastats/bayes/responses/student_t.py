@@ -46,6 +46,10 @@ def _df(v):
     return _LEAST + np.exp(v)
 
 
+def _excess(df):
+    return np.log(df - _LEAST)
+
+
 STUDENT_T = Response(
     word="student_t",
     aliases=("t",),
@@ -59,7 +63,15 @@ STUDENT_T = Response(
     own=(
         Own("log_sigma", np.exp, half_normal, scale=True, start=-0.5),
         # df has the gamma density df e^(-df/10) of Juarez and Steel (2010) above 2
-        Own("log_df_minus_2", _df, lambda v: np.log(_LEAST + np.exp(v)) - 0.1 * np.exp(v) + v, start=1.5, label="df"),
+        Own(
+            "log_df_minus_2",
+            _df,
+            lambda v: np.log(_LEAST + np.exp(v)) - 0.1 * np.exp(v) + v,
+            start=1.5,
+            label="df",
+            transform=_excess,
+            above=_LEAST,
+        ),
     ),
     robust=True,
     concave=False,

@@ -48,7 +48,8 @@ def _mode(rows, prior, d):
     """The mode by Newton's method, with steps halved where the posterior falls, and the Cholesky factor at the mode."""
     b, count = np.zeros(d.size), len(rows.own)
     b[:count] = [one.start for one in rows.own]
-    b[count : count + prior.intercept] = rows.response.level(*rows.facts[: k.UPPER])
+    if prior.intercept:
+        b[count : count + prior.intercept] = rows.response.level(*rows.facts[: k.UPPER])
     value = rows.loglik(b[None])[0][0] - 0.5 * (d * b) @ b
     for _ in range(_NEWTON_STEPS):
         H, h = summed(rows.curvature, b)

@@ -34,6 +34,8 @@ class Sampler(NamedTuple):
         Whether an iteration has inner sweeps, instead of a rotation by an angle that the warmup learns, too.
     heavy_tails : bool
         Whether it is advised where a surrogate misses heavy tails.
+    learn : callable, optional
+        What an iteration of the warmup changes in a state for the next ones: ``learn(problem, state, iteration)``.
     """
 
     name: str
@@ -47,3 +49,4 @@ class Sampler(NamedTuple):
     adapts: bool = False
     sweeps: bool = False
     heavy_tails: bool = False
+    learn: Callable | None = None

@@ -18,7 +18,7 @@ from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.status import Status
 from numbastats.mixture.arguments import weights_of
 from numbastats.mixture.constraints import fixed_weights_of, names_of
-from numbastats.mixture.families import is_normal
+from numbastats.mixture.families import of_several_columns
 from numbastats.mixture.multivariate.engine import KINDS, Options
 
 __all__ = [
@@ -127,7 +127,7 @@ def is_many_tables(data, by=None, offsets=None, family="normal"):
     """
     family = family[0] if isinstance(family, tuple) and family else family
     grouped = by is not None or hasattr(data, "ngroups") or (isinstance(data, list | tuple) and len(data) and _pairs(data))
-    if grouped and not is_normal(family):
+    if grouped and of_several_columns(family) is None:
         return False
     if hasattr(data, "ngroups"):
         return getattr(getattr(data, "obj", None), "ndim", 1) == 2 and len(_columns_of(data)) > 1
@@ -356,19 +356,24 @@ def _one_for_each(weights, n, name):
 
 
 def given_means(family):
-    """The name of a family of several columns, and the means that are fixed with it."""
+    """The name of a family of several columns, and the means, or df of t components, that are fixed with it."""
     if isinstance(family, tuple) and len(family) == 2 and isinstance(family[1], Mapping):
-        if unknown := [name for name in family[1] if name != "means"]:
-            raise ValueError(f"family={family!r} fixes {unknown[0]!r}; of several columns 'means' can be fixed, an array (K, d)")
+        student = of_several_columns(family[0]) == "student_t"
+        if unknown := [name for name in family[1] if name != "means" and not (student and name == "df")]:
+            more = ", and of 'student_t' 'df'" if unknown[0] == "df" or student else ""
+            raise ValueError(
+                f"family={family!r} fixes {unknown[0]!r}; of several columns 'means' can be fixed, an array (K, d){more}"
+            )
         return family[0], dict(family[1])
     return family, {}
 
 
-def constraints_of(equal, fixed_weights, means, candidates, columns):
-    """Whether weights are free, those that are fixed, the means that are, and whether all covariances are equal."""
-    names = names_of(equal)
-    if unknown := [name for name in names if name not in ("weights", "covariance")]:
-        raise ValueError(f"equal={unknown[0]!r} is not known in several dimensions; use 'weights', 'covariance', or both")
+def constraints_of(equal, fixed_weights, means, candidates, columns, more=()):
+    """Whether weights are free, those that are fixed, the means that are, and what is equal; `more` can be, too."""
+    names, known = names_of(equal), ("weights", "covariance", *more)
+    if unknown := [name for name in names if name not in known]:
+        said = "of family='student_t' alone" if unknown[0] == "df" else "not known in several dimensions"
+        raise ValueError(f"equal={unknown[0]!r} is {said}; use {', '.join(map(repr, known))}, or {'several' if more else 'both'}")
     if "weights" in names and fixed_weights is not None:
         raise ValueError("equal='weights' and fixed_weights= were both given; use one of them")
     if len(candidates) > 1 and not (fixed_weights is None and means is None):
@@ -381,10 +386,15 @@ def constraints_of(equal, fixed_weights, means, candidates, columns):
             if set(found) != set(columns):
                 raise ValueError(f"means has the columns {list(found)}, and the data {list(columns)}: give the means their names")
             means = means[:, [found.index(column) for column in columns]]
+        if means.shape == (K, d) and (free := np.isnan(means).all(axis=1)).any() and not free.all():
+            raise ValueError(
+                f"means of {counted(int(free.sum()), 'component')} of {K} are missing: all are fixed, or none. Give each "
+                "component its mean, or begin from these means by interop.GaussianMixture(means_init=), which leaves them free"
+            )
         if means.shape != (K, d) or not np.isfinite(means).all():
             raise ValueError(f"means of shape {means.shape} must be {K} rows of {d} finite numbers, one for each component")
     weights = fixed_weights_of(fixed_weights, K)
-    return "weights" not in names and weights is None, weights, means, "covariance" in names
+    return "weights" not in names and weights is None, weights, means, names
 
 
 def fit_options(starts, n_init, tol, min_count, max_condition, key, workers):

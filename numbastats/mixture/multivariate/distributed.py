@@ -304,6 +304,9 @@ def updated(total, weights, means, covariances, covariance):
     """Weights, means and covariances after a step of EM, and the log-likelihood before it."""
     w, m, v = _mixture(weights, means, covariances)
     (record,), (K, d) = models_of(covariance), m.shape
+    if record.form:
+        others = ", ".join(repr(other.name) for other in models_of("all", linked=False))
+        raise ValueError(f"covariance={record.name!r} has no step from sums of pieces; use one of {others}")
     (_, (_, units)), (point, (centre, scale)) = point_of(w, m, v), point_of(w, m, v, record.shape == SPHERICAL)
     total = np.array(total, np.float64)
     if total.shape != (1 + _width(K, d),):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from typing import Any
@@ -14,9 +15,10 @@ from numbastats._core.status import Status
 from numbastats.mixture.engine import run, staged_there
 from numbastats.mixture.kernels.starts import Key
 from numbastats.mixture.multivariate.covariances import Covariance
-from numbastats.mixture.multivariate.information import coordinates, exact
+from numbastats.mixture.multivariate.information import certain, coordinates, exact
 from numbastats.mixture.multivariate.kernels import records as c
 from numbastats.mixture.multivariate.kernels.climb import EM_CLIMB, NEWTON_CLIMB, PRODUCTS_CLIMB
+from numbastats.mixture.multivariate.kernels.forms import FORM_CLIMB
 from numbastats.mixture.multivariate.kernels.insertion import INSERTION, KEPT
 from numbastats.mixture.multivariate.kernels.passes import FULL, SPHERICAL, Point
 from numbastats.mixture.multivariate.kernels.prepare import INFORMATION, ORDER, PREPARE
@@ -49,6 +51,7 @@ FAILING = 2  # rounds of exchanges that fail, times the effort, before small dat
 SEARCHED = 1800, 5000  # observations of all searches of a data set, with other fits of it or alone
 AGREEING = 1, 2  # searches that have to agree with the best
 FEW_ROWS = 300  # observations up to which two components are searched for again
+OVERLAP = 0.3  # least eigenvalue below which so are two that overlap of more, whose covariances have few parameters
 PROMISING = 16  # exchanges of each round, out of all components and candidates
 PATIENCE = 3e8  # nanoseconds of a climb, by estimate, until Ctrl-C is answered
 MAX_CONDITION = 1e4  # of components of 10 d rows
@@ -84,6 +87,7 @@ class Options:
     device: str = "cpu"
     workers: object = 1
     halt: list = dataclasses.field(default_factory=list, compare=False)
+    heavy: Any = None  # `student.Heavy`, what is asked of tails: then the source of the data is a `student.Student`
 
     def model(self, record):
         """What kernels know of a model under the constraints."""
@@ -91,7 +95,8 @@ class Options:
 
     def free(self, record, K, d):
         """Free parameters under the constraints."""
-        return record.free(K, d, self.free_weights, self.means is None)
+        more = 0 if self.heavy is None else self.heavy.free(K)
+        return record.free(K, d, self.free_weights, self.means is None) + more
 
     def starts_of(self, K, sizes, free):
         """Kinds of the starts, and how many of these data sets of such sizes (D,) have: few observations make short passes."""
@@ -133,7 +138,7 @@ class Prepared:
     ids: np.ndarray
     places: np.ndarray  # (N,): which rows of the data the batch has, each data set's at its offset
     masses: np.ndarray  # (N,): their weights
-    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`
+    source: Any = None  # what has passes of its own: `distributed.Blocks`, `missing.Observed`, `student.Student`
 
     kept: dict = dataclasses.field(default_factory=dict, compare=False)  # on a GPU: the rows, work space
 
@@ -237,11 +242,13 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     for name, value in (("loglik", -math.inf), ("decrement", math.inf), ("condition", math.nan), ("min_eig", math.nan)):
         state[name] = value
     state["excess"] = math.nan
-    state["enough"], state["phase"], state["left"], state["newton"] = enough, c.EM, left, newton
+    state["enough"], state["phase"], state["left"] = enough, c.EM, left
     state["status"] = Status.NO_CONVERGENCE
     state["phase"][~np.isfinite(points.log_weights).all(axis=1)] = c.DONE
     K, d = points.means.shape[1], p.rows.columns
-    newton = newton and (1 if p.source is not None or exact(coordinates(K, d, model) - model.free_weights) else c.BY_PRODUCTS)
+    matrices = p.source is not None or model.form > 0 or exact(coordinates(K, d, model) - model.free_weights)
+    wanted, newton = newton, newton and (1 if matrices else c.BY_PRODUCTS) * certain(K, d, model)
+    state["newton"] = newton
     each = K * (20.0 + 0.3 * d * d) * p.rows.w.size / max(p.size, 1)
     cost = each * (left + (20.0 if newton else 0.0)) + 1000.0
     settings = c.Settings(newton, options.tol, 1e-14)
@@ -250,6 +257,12 @@ def climbs(p, owner, model, points, options, left, newton, enough):
     args, work = [owner, model, settings, points, state], dict(cost=cost, most=20.0 * cost)
     if p.source is not None:
         p.source.climb(p, *args, options)
+        return state
+    if model.form:
+        while (state["phase"] != c.DONE).any():
+            run(FORM_CLIMB, [p.rows, *args], owner.size, on_the_host(options), (), **work)
+        if wanted and not newton:  # more parameters than a certificate is made of
+            state["status"][state["status"] == Status.OK] = Status.NO_CONVERGENCE
         return state
     while (state["phase"] == c.EM).any():  # on the host large data sets in pieces, between which Ctrl-C is answered
         launched(p, EM_CLIMB, args, owner.size, options, Space.of(p, K), (3, 4), **work)
@@ -332,6 +345,22 @@ def enough_data(p, K, model: Covariance, options):
     return np.where((status == 0) & few, int(Status.TOO_FEW), status)
 
 
+def drawn_starts(p, K, model: Covariance, options, kinds, counts):
+    """Points of so many kinds for each data set, of which it has `counts` (D,)."""
+    D = p.size
+    points = new_points(D * kinds.size, K, p.rows.columns)
+    if kinds.size:
+        places, labels = np.zeros((D, SUBSET), np.int64), np.zeros((D, kinds.size, SUBSET), np.int64)
+        key = Key(stream_word(Purpose.MIXTURE_START, (1 << 17) + min(K, 255)), *options.key)
+        space = Space.of(p, K)
+        launched(p, PARTITIONS, [p.ids, K, model.shape, kinds, key, places, labels], D, options, space, (5, 6), cost=1e6)
+        begin = model.model(options.free_weights or options.weights is not None)
+        launched(p, BEGIN, [begin, places, labels, points], D, options, space, (3,), cost=2e5)
+        constrained(p, points, options)
+        points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
+    return points
+
+
 def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) -> Result:
     """The best optimum of each data set, or of some `only`, from drawn starts and given ones (a multiple of D points)."""
     D, d = p.size, p.rows.columns
@@ -342,23 +371,16 @@ def search(p, K, model: Covariance, options, given=None, drawn=True, only=None) 
         options.starts_of(K, p.rows.mass, model.free(K, d)) if drawn else (np.zeros(0, np.int64), np.zeros(D, np.int64))
     )
     many, few = options.climbed(K, p.rows.mass, model.free(K, d))
-    points = new_points(D * kinds.size, K, d)
-    if kinds.size:
-        places, labels = np.zeros((D, SUBSET), np.int64), np.zeros((D, kinds.size, SUBSET), np.int64)
-        key = Key(stream_word(Purpose.MIXTURE_START, (1 << 17) + min(K, 255)), *options.key)
-        space = Space.of(p, K)
-        launched(p, PARTITIONS, [p.ids, K, model.shape, kinds, key, places, labels], D, options, space, (5, 6), cost=1e6)
-        begin = model.model(options.free_weights or options.weights is not None)
-        launched(p, BEGIN, [begin, places, labels, points], D, options, space, (3,), cost=2e5)
-        constrained(p, points, options)
-        points.log_weights[(np.arange(kinds.size) >= counts[:, None]).ravel()] = math.nan
+    points = drawn_starts(p, K, model, options, kinds, counts)
+    if kinds.size and options.heavy is not None:
+        points = functools.reduce(lambda a, b: joined(a, b, D), p.source.begun(points))
     if given is not None:
         points = joined(points, given, D)
     R = points.means.shape[0] // max(D, 1)
     points.log_weights[np.repeat((refused != 0) | (False if only is None else ~only), R)] = math.nan
     owner = np.repeat(np.arange(D), R)
     if K == 1:
-        state, at = None, np.zeros((D, 1), np.int64)
+        state, at = None, np.tile(np.arange(1 if options.heavy is None else R), (D, 1))  # normal components have one optimum
         at[refused != 0] = -1
     else:
         state = climbs(p, owner, kernel, points, options, SHORT[K > 2], 0, enough=ENOUGH)
@@ -492,6 +514,20 @@ def merged(r, again, counted=True):
     return better
 
 
+def above(p, r, K, model, options, inner):
+    """Climb from fits `inner` of a model within, where they are likelier than `r`, which is changed.
+
+    Where that climb leaves what is admissible, `r` is its end: no certified fit is less likely than one of a model within.
+    """
+    with np.errstate(invalid="ignore"):
+        below = (inner.status == Status.OK) & ~(r.loglik >= inner.loglik - 1e-9 * np.abs(inner.loglik))
+    if below.any():
+        again, status = finished(p, K, model, options, inner.points, np.where(below, 0, -1)[:, None]), r.status.copy()
+        r.status[below & (again.loglik >= inner.loglik)] = Status.INADMISSIBLE
+        left = ~merged(r, again, counted=False)
+        r.status[left] = status[left]
+
+
 def insertions(p, wanted, slots, points, model, options, turn=0):
     """Of data sets `wanted` the component in each of the slots replaced where that gains most.
 
@@ -557,7 +593,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
         return r
     most, size = 6 if model.free(K, p.rows.columns) <= 100 else 3, np.maximum(p.rows.mass, 1.0)
     times = np.clip(SEARCHED[options.alone] // size, 1, most).astype(np.int64)
-    times[(size > FEW_ROWS) & (K == 2)] = 1
+    times[(size > FEW_ROWS) & (K == 2) & ~((r.min_eig < OVERLAP) & (model.shape != FULL))] = 1
     again, left = np.isfinite(r.loglik), np.full(p.size, AGREEING[options.alone])
     for turn in range(1, int(times.max(initial=1))):
         again = again & (turn < times)
@@ -576,7 +612,7 @@ def fit_k(p, K, model: Covariance, options, given=None, exchanges=EXCHANGES, dra
 def _searched(p, K, model, options, given, exchanges, drawn, only=None):
     """A search, and exchanges of components until these fail."""
     r = search(p, K, model, options, given, drawn, only)
-    if K > 1 and options.starts == "portfolio" and options.means is None:
+    if K > 1 and options.starts == "portfolio" and options.means is None and options.heavy is None:
         small = effort(K, p.rows.mass, model.free(K, p.rows.columns))
         wanted = np.flatnonzero(np.isfinite(r.loglik) & ((K > 2) | (r.hits < r.n_climbed) | (small > 1)))
         left = 1 + (np.where(small > 1, FAILING * small, K > 2) if options.ends else 0 * small)

@@ -20,7 +20,7 @@ from numbastats._core.random import key_words, normalise_rng
 from numbastats._core.results import mostly, warn_of_batch
 from numbastats._core.status import REFUSED, Status
 from numbastats.mixture.arguments import ADMISSIBLE, numbers_of_components, threads_or_pool
-from numbastats.mixture.families import is_normal
+from numbastats.mixture.families import of_several_columns
 from numbastats.mixture.multivariate import engine
 from numbastats.mixture.multivariate.arguments import (
     Rows,
@@ -34,13 +34,23 @@ from numbastats.mixture.multivariate.arguments import (
 from numbastats.mixture.multivariate.arguments import column_called as _column
 from numbastats.mixture.multivariate.covariances import MODELS, models_of
 from numbastats.mixture.multivariate.distributed import lazy_table
-from numbastats.mixture.multivariate.information import covariance_of, information_of
+from numbastats.mixture.multivariate.information import covariance_of, information_of, spread_of
 from numbastats.mixture.multivariate.kernels.information import ENTROPY
 from numbastats.mixture.multivariate.launching import Space, launched
 from numbastats.mixture.multivariate.missing import observed_rows
 from numbastats.mixture.multivariate.results import MultivariateBatch, converged
+from numbastats.mixture.multivariate.student import (
+    FEWEST,
+    PILOT,
+    core_of,
+    heavy_of,
+    refuse_with_tails,
+    tails_noted,
+    volumes,
+    with_tails,
+)
 
-__all__ = ["fit_rows", "fit_table", "fit_tables"]
+__all__ = ["fit_rows", "fit_table", "fit_tables", "own_options", "standard_errors_of", "warn_of_fits"]
 
 SAMPLE = 3000  # at least so many rows of a large data set are searched
 SHARES = 64  # parts of a batch, about, that an executor is given
@@ -97,6 +107,10 @@ def _with_more(p, r, model, options):
         at = (wanted[:, None] * engine.KEPT + np.arange(engine.KEPT)).ravel()
         for a, b in zip(each, found, strict=True):
             a[at] = b
+        if model.form:  # candidates have covariances without parts in common, until a step of EM
+            ends = engine.taken(found, np.arange(len(found.means)))
+            state = engine.climbs(p, np.repeat(wanted, engine.KEPT), options.model(model), ends, options, 2, 0, enough=0.0)
+            gain = engine.reached(state, -math.inf).reshape(gain.shape)
         best = gain.max(axis=1) - r.loglik[wanted]
         gains[wanted] = np.where(np.isfinite(best), np.maximum(best, 0.0), math.nan)
     return each, gains
@@ -121,8 +135,12 @@ def _all_fits(p, sample, candidates, models, options, asked):
     for K in candidates:
         for model in models:
             given = [more[model.name]] if model.name in more and found.get((K - 1, model.name)) is not None else []
-            given += [found[K, name].points for name in model.contains if (K, name) in found]
+            tried = [other.name for other in models if (K, other.name) in found]
+            given += [found[K, name].points for name in model.widest_within(tried)]
             given += [] if asked.start is None else [_started(p, asked.start)]
+            if options.heavy is not None:
+                found[K, model.name] = _heavy_fit(p, sample, K, model, options, given, asked.drawn)
+                continue
             if sample is None:
                 r = _fitted(p, K, model, options, given, drawn=asked.drawn)
             else:
@@ -131,8 +149,10 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 r = _fitted(p, K, model, options, starts, drawn=False)
                 for name in ("n_climbed", "n_starts", "n_singular", "hits"):
                     getattr(r, name)[:] += getattr(small, name)
+            for name in model.within().intersection(tried):
+                engine.above(p, r, K, model, options, found[K, name])
             found[K, model.name] = r
-            if options.weights is not None or options.means is not None:
+            if options.weights is not None or options.means is not None or not asked.drawn:
                 continue  # what one component more would gain nobody asked
             if sample is None:
                 more[model.name], r.gap[:] = _with_more(p, r, model, options)
@@ -140,6 +160,34 @@ def _all_fits(p, sample, candidates, models, options, asked):
                 each, gap = _with_more(sample, small, model, options)
                 more[model.name], r.gap[:] = _carried(each, sample, p), gap * (p.rows.mass / sample.rows.mass)
     return found
+
+
+def _heavy_fit(p, sample, K, model, options, given, drawn):
+    """The fit of t components, or beside noise; this begins with the rows less likely by t components without it."""
+    searched, given = p if sample is None else sample, list(given)
+    begun, near = [], None
+    if (core := searched.source.core) is not None and drawn:  # without what is far out, as which starts take a component
+        kinds, counts = options.starts_of(K, core.rows.mass, options.free(model, K, core.rows.columns))
+        near = _carried(engine.drawn_starts(core, K, model, options, kinds, counts), core, searched)
+    if options.heavy.noise is not False:
+        pilot = with_tails(searched, PILOT, p.source.volume)
+        alone = dataclasses.replace(options, heavy=PILOT, ends=False)
+        others = [] if near is None else list(pilot.source.begun(engine.Point(*(v.copy() for v in near))))
+        points = _fitted(pilot, K, model, alone, others, drawn).points
+        share = pilot.source.shares(pilot, options.model(model), points, searched.source.noise)
+        for weight in (FEWEST / np.maximum(searched.rows.mass, 1.0), share):  # hardly any, too, as where there is none
+            p.source.share = searched.source.share = weight
+            begun += searched.source.begun(engine.Point(*(v.copy() for v in points)))
+    begun += [] if near is None else searched.source.begun(near)
+    if sample is None:
+        r = _fitted(p, K, model, options, [*begun, *given], drawn)
+    else:
+        small = _fitted(sample, K, model, dataclasses.replace(options, ends=False), begun)
+        r = _fitted(p, K, model, options, [_carried(small.points, sample, p), *given], drawn=False)
+        for name in ("n_climbed", "n_starts", "n_singular", "hits"):
+            getattr(r, name)[:] += getattr(small, name)
+    r.gap[:] = math.nan
+    return r
 
 
 def _fitted(p, K, model, options, given, drawn=True):
@@ -165,6 +213,8 @@ def fit_rows(  # noqa: PLR0913
     equal=None,
     fixed_weights=None,
     means=None,
+    df=math.inf,
+    noise=False,
     rng=None,
     device=None,
     workers=None,
@@ -177,18 +227,26 @@ def fit_rows(  # noqa: PLR0913
     """Fit every data set; from a `start`, too, of weights, means and covariances, or from it alone where none are drawn."""
     choice("criterion", criterion, ("bic", "aic", "icl"))
     candidates, per_set = numbers_of_components(n_components, rows.count)
-    free, weights, means, tied = constraints_of(equal, fixed_weights, means, candidates, rows.columns)
-    models = models_of(covariance, tied)
+    known = ("df",) if df != math.inf else ()
+    free, weights, means, names = constraints_of(equal, fixed_weights, means, candidates, rows.columns, known)
+    heavy, tied = heavy_of(df, "df" in names, noise, candidates), "covariance" in names
+    models = _models(rows, covariance, tied, choose_device(device, workers=workers), heavy)
+    if heavy is not None:
+        refuse_with_tails(rows, heavy, free, models, se, device)
+        device = "cpu"
     pool, threads = threads_or_pool(workers)
     options = fit_options(starts, n_init, tol, min_count, max_condition, key_words(normalise_rng(rng)), threads)
     alone = len(candidates) * len(models) == 1
-    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means, alone=alone)
+    options = dataclasses.replace(options, free_weights=free, weights=weights, means=means, alone=alone, heavy=heavy)
     options = dataclasses.replace(options, device=choose_device(device, workers=workers))
     D, d = rows.count, rows.x.shape[1]
     step = max(1, MEMORY // (20 * max(candidates) * 2 * d * d * 4))
     step = step if pool is None else min(step, max(1, -(-D // SHARES)))
     cuts = [(lo, min(D, lo + step)) for lo in range(0, max(D, 1), step)]
-    job = functools.partial(_parts, _Wanted(candidates, models, criterion, se or cov, start, drawn), options)
+    errors = se if isinstance(se, str) else bool(se or cov)
+    if isinstance(se, str) and choice("se", se, (True, False, "sandwich")) and (rows.marginal or rows.source is not None):
+        raise ValueError("se='sandwich' takes complete rows in memory: use se=True, or nan_policy='omit'")
+    job = functools.partial(_parts, _Wanted(candidates, models, criterion, errors, start, drawn), options)
     whole = _Cut(rows, per_set, dataset_index)
     given = (whole.part(lo, hi) for lo, hi in cuts)
     results: Any = map(job, given) if pool is None else mapped(pool, job, given)
@@ -206,7 +264,20 @@ def fit_rows(  # noqa: PLR0913
             raise
         if pool is not None:
             results.close()  # parts that no worker has begun are not fitted
-    return _batch(rows, parts, done, candidates, models, se, cov)
+    settings = dict(tol=tol, min_count=min_count, max_condition=max_condition, equal=equal, fixed_weights=weights, means=means)
+    return dataclasses.replace(_batch(rows, parts, done, candidates, models, se, cov, heavy), settings=settings)
+
+
+def _models(rows, covariance, tied, device, heavy):
+    """The models that are fitted; those with parts in common only where kernels have them."""
+    why = "on a GPU" if device != "cpu" else "to rows beyond memory" if rows.source is not None else None
+    why = "to rows with missing values" if why is None and rows.holed().any() else why
+    models = models_of(covariance, tied, linked=why is None and heavy is None)
+    if why and (absent := [record.name for record in models if record.form]):
+        others = ", ".join(repr(record.name) for record in models_of("all", linked=False))
+        cure = ", or device='cpu'" if device != "cpu" else ", or nan_policy='omit'" if rows.source is None else ""
+        raise ValueError(f"covariance={absent[0]!r} is not fitted {why}; use one or several of {others}{cure}")
+    return models
 
 
 class _Wanted(NamedTuple):
@@ -215,7 +286,7 @@ class _Wanted(NamedTuple):
     candidates: tuple
     models: tuple
     criterion: str
-    errors: bool
+    errors: Any  # whether standard errors are asked for; "sandwich"
     start: tuple | None
     drawn: bool
 
@@ -252,13 +323,18 @@ def _parts(asked, options, cut):
         return [part for lo, hi in pairs for part in _parts(asked, options, cut.part(lo, hi))]
     whole = p if rows.source is None else rows.source.prepared(p)
     sample = engine.sampled(p, rows.x, rows.off, most, options) if large.any() else None if whole is p else p
+    if options.heavy is not None:
+        volume = volumes(rows, options.heavy)
+        core = core_of(whole if sample is None else sample, whole, rows, most, options)
+        whole = with_tails(whole, options.heavy, volume, core)
+        sample = None if sample is None else with_tails(sample, options.heavy, volume, core)
     return [_part(cut._replace(rows=rows), whole, sample, asked, options)]
 
 
 def _part(cut, p, sample, asked, options):
     """Fits of data sets in the units of the data; a sample of their rows is searched, all of them without one."""
     rows, per_set, _ = cut
-    candidates, models, criterion, errors = asked[:4]
+    candidates, models, criterion = asked[:3]
     d, D = rows.x.shape[1], rows.count
     for i, why in rows.refused.items():
         p.info["status"][i], p.info["missing"][i] = why.status, why.missing
@@ -290,7 +366,7 @@ def _part(cut, p, sample, asked, options):
         allowed = np.array([K for K, _ in every])[None] == per_set[:, None]
         fallback = np.argmin(np.where(allowed, order, 9.0), axis=1)
     pick = np.where(np.isfinite(values).any(axis=1), np.argmin(values, axis=1), fallback)
-    out = _chosen(p, found, every, pick, table, models, options, max(candidates), errors, usable, criterion)
+    out = _chosen(p, found, every, pick, table, models, options, asked, usable)
     _refusals(out["notes"], rows, p, out["numbers"], options, models)
     return out
 
@@ -300,13 +376,14 @@ def engine_record(models, name):
     return next(record for record in models if record.name == name)
 
 
-def _chosen(p, found, every, pick, table, models, options, width, errors, usable, criterion):
+def _chosen(p, found, every, pick, table, models, options, asked, usable):
     """The fits that were picked, in the units of the data, components in order."""
-    D, d = p.size, p.rows.columns
+    D, d, width = p.size, p.rows.columns, max(asked.candidates)
     out = {
         "weights": np.full((D, width), np.nan),
         "means": np.full((D, width, d), np.nan),
         "covariances": np.full((D, width, d, d), np.nan),
+        "df": np.full((D, width), np.nan),
         "models": np.array([every[j][1] for j in pick], np.str_),
         "table": table,
         "notes": {},
@@ -314,6 +391,7 @@ def _chosen(p, found, every, pick, table, models, options, width, errors, usable
     }
     numbers = {name: np.zeros(D) for name in (*engine.NUMBERS, "bic", "aic", "icl")}
     numbers |= {name: np.zeros(D, np.int64) for name in (*engine.COUNTS, "status", "n_free", "n_components")}
+    numbers |= {"noise_weight": np.zeros(D), "noise_volume": np.full(D, np.nan)}
     scale = p.info["scale"]
     for j, (K, name) in enumerate(every):
         rows = np.flatnonzero(pick == j)
@@ -324,14 +402,22 @@ def _chosen(p, found, every, pick, table, models, options, width, errors, usable
         means = r.points.means[rows][:, :, :d] / scale[rows, None, None] + p.centre[rows, None]
         covs = r.points.covariances[rows][:, :, :d, :d] / np.square(scale[rows])[:, None, None, None]
         order = np.lexsort(np.moveaxis(means, 2, 0)[::-1])
-        if options.weights is not None or options.means is not None:  # the components are those that were named
-            means[:] = means if options.means is None else options.means
+        if options.means is not None:
+            means[:] = options.means
+        if (
+            options.weights is not None or options.means is not None or not asked.drawn
+        ):  # the components are those that were named
             order = np.repeat(np.arange(K)[None], rows.size, axis=0)
         at = np.arange(rows.size)[:, None]
         blank = ~np.isfinite(r.loglik[rows]) | np.isin(r.status[rows], (*REFUSED, Status.COLLAPSED))
-        weights, means, covs = weights[at, order], means[at, order], covs[at, order]
-        for values in (weights, means, covs):
+        df = np.full(weights.shape, np.inf) if options.heavy is None else p.source.df(r.points, rows)
+        weights, means, covs, df = weights[at, order], means[at, order], covs[at, order], df[at, order]
+        for values in (weights, means, covs, df):
             values[blank] = np.nan
+        out["df"][rows, :K] = df
+        if options.heavy is not None and options.heavy.noise is not False:
+            numbers["noise_weight"][rows] = np.maximum(1.0 - weights.sum(axis=1), 0.0)
+            numbers["noise_volume"][rows] = np.exp(p.source.volume[rows])
         out["weights"][rows, :K], out["means"][rows, :K], out["covariances"][rows, :K] = weights, means, covs
         for one in ("decrement", "min_eig", "condition", "gap", *engine.COUNTS, "status"):
             numbers[one][rows] = getattr(r, one)[rows]
@@ -339,36 +425,47 @@ def _chosen(p, found, every, pick, table, models, options, width, errors, usable
         for one in ("loglik", "bic", "aic", "icl", "n_free"):
             numbers[one][rows] = table[one][rows, j]
         numbers["n_components"][rows] = K
-        if errors:
+        if asked.errors:
             sure = rows[(r.status[rows] == Status.OK)]
             if sure.size:
-                _errors(out["cov"], p, sure, r, options.model(record), options, order[r.status[rows] == Status.OK])
+                known = options.model(record), options, order[r.status[rows] == Status.OK]
+                _errors(out["cov"], p, sure, r, *known, asked.errors == "sandwich")
     info = p.info
     refused = info["status"] != 0
     numbers["n_used"] = np.where(refused, 0, info["count"])
+    numbers["n_obs"] = np.where(refused, 0.0, p.rows.mass)
     numbers["n_missing"] = info["missing"].astype(np.int64)
     numbers["n_dropped"] = (info["missing"] + info["unweighted"]).astype(np.int64)
     numbers["converged"] = converged(numbers["status"])
-    _noted(out["notes"], p, numbers, table, usable, pick, every, criterion)
+    _noted(out["notes"], p, numbers, table, usable, pick, every, asked.criterion)
+    if options.heavy is not None:
+        tails_noted(out["notes"], options.heavy, out["df"], numbers)
     out["numbers"] = numbers
     return out
 
 
-def _errors(into, p, sure, r, model, options, order):
+def _errors(into, p, sure, r, model, options, order, robust):
     """Covariances of the estimates in the units of the data, components in order."""
-    K, d = r.points.means.shape[1], p.rows.columns
-    information, scale = information_of(p, sure, engine.taken(r.points, sure), model, options)
+    K, d, points = r.points.means.shape[1], p.rows.columns, engine.taken(r.points, sure)
+    made = information_of(p, sure, points, model, options)
+    spreads = spread_of(p, sure, points, model, options) if robust else [None] * sure.size
     size = d * (d + 1) // 2
-    for s, B, c, places in zip(sure.tolist(), information, scale, order, strict=True):
+    for s, B, c, moves, spread, places in zip(sure.tolist(), *made, spreads, order, strict=True):
         covs = r.points.covariances[s][:, :d, :d]
-        full = covariance_of(B, c, np.exp(r.points.log_weights[s]), covs, model)
-        unit = 1.0 / p.info["scale"][s]
+        weights, unit, more = np.exp(r.points.log_weights[s]), 1.0 / p.info["scale"][s], []
+        if options.heavy is None:
+            full = covariance_of(B, c, weights, covs, model, moves, spread)
+        else:
+            full = p.source.covariance(B, c, weights, covs, r.points.heights[s], model)
+            more = [K + K * d + K * size + places, [len(full) - 1]]
         units = np.concatenate([np.ones(K), np.full(K * d, unit), np.full(K * size, unit * unit)])
+        units = np.concatenate([units, np.ones(len(full) - units.size)])
         at = np.concatenate(
             [
                 places,
                 (K + places[:, None] * d + np.arange(d)).ravel(),
                 (K + K * d + places[:, None] * size + np.arange(size)).ravel(),
+                *more,
             ]
         )
         into[s] = (full * units * units[:, None])[np.ix_(at, at)]
@@ -448,7 +545,7 @@ def _noted(notes, p, numbers, table, usable, pick, every, criterion):
             notes[s] = "; ".join(filter(None, (notes.get(s), f"passed over: {said}")))
 
 
-def _batch(rows, parts, done, candidates, models, se, cov):
+def _batch(rows, parts, done, candidates, models, se, cov, heavy=None):  # noqa: PLR0913
     """One batch from the parts; data sets that were not reached have the status of those that were stopped."""
     D, d, width = rows.count, rows.x.shape[1], max(candidates)
     left = D - done
@@ -485,24 +582,32 @@ def _batch(rows, parts, done, candidates, models, se, cov):
         numbers=numbers,
         tried=tried,
         notes=notes,
-        se=_errors_by_name(covs, numbers["n_components"], width, d) if se else {},
+        se=standard_errors_of(covs, numbers["n_components"], width, d, heavy) if se else {},
         covariance_of_estimates=covs if cov else {},
         keys=rows.keys,
         nan_policy="marginal" if rows.marginal else "omit",
+        df=whole([part["df"] for part in parts], (width,), np.nan),
+        family="normal" if heavy is None or heavy.df == math.inf else "student_t",
     )
 
 
-def _errors_by_name(covs, components, K, d):
+def standard_errors_of(covs, components, K, d, heavy=None):
     """Standard errors of weights, means and covariances, a row for each data set; NaN where there are none."""
     D = len(components)
     out = {"weights": np.full((D, K), np.nan), "means": np.full((D, K, d), np.nan), "covariances": np.full((D, K, d, d), np.nan)}
+    out |= {} if heavy is None or heavy.df == math.inf else {"df": np.full((D, K), np.nan)}
+    out |= {} if heavy is None or heavy.noise is False else {"noise_weight": np.full(D, np.nan)}
     low = np.tril_indices(d)
     for i, cov in covs.items():
         k = int(components[i])
         with np.errstate(invalid="ignore"):
             flat = np.sqrt(np.diagonal(cov))
         square = np.zeros((k, d, d))
-        square[:, low[0], low[1]] = flat[k + k * d :].reshape(k, -1)
+        size = k * low[0].size
+        square[:, low[0], low[1]] = flat[k + k * d :][:size].reshape(k, -1)
+        for name, values in (("df", flat[k + k * d + size :][:k]), ("noise_weight", flat[-1])):
+            if name in out:
+                out[name][(i, slice(k)) if name == "df" else i] = values
         out["weights"][i, :k], out["means"][i, :k] = flat[:k], flat[k : k + k * d].reshape(k, d)
         out["covariances"][i, :k] = square + np.swapaxes(np.tril(square, -1), 1, 2)
     return out
@@ -545,15 +650,17 @@ _ONE_DIMENSION = {  # options of one dimension alone, with their defaults
 }
 
 
-def _own(family, options, name):
+def own_options(family, options, name):
     """The options of fits in several dimensions; every refusal of others."""
     family, fixed = given_means(family)
-    if not is_normal(family):
+    word = of_several_columns(family)
+    if word is None:
         raise ValueError(
-            f"{name}: rows of several columns are fitted by family='normal' alone, not by {family!r}. For many data sets of one "
-            f"column use fit_many; pass {name.partition('[')[0].partition(' ')[0]}.ravel() for one data set, or a column"
+            f"{name}: rows of several columns are fitted by family='normal' or 'student_t', not by {family!r}. For many "
+            "data sets of one column use fit_many; pass "
+            f"{name.partition('[')[0].partition(' ')[0]}.ravel() for one data set, or a column"
         )
-    options = dict(options) | fixed
+    options = dict(options) | ({"df": None} if word == "student_t" else {}) | fixed
     for name, default in _ONE_DIMENSION.items():
         value = options.pop(name, default)
         if value is not default and (np.ndim(value) > 0 or value != default):
@@ -570,7 +677,7 @@ def fit_tables(data, n_components, *, family, by, offsets, weights, nan_policy, 
     """`fit_many` of data sets of several columns."""
     first = data if offsets is not None or hasattr(data, "shape") or not isinstance(data, list | tuple) else data[0]
     name = "data" if first is data else "data[0]"
-    options = _own(family, options, f"{name} has shape {np.shape(first)}" if hasattr(first, "shape") else name)
+    options = own_options(family, options, f"{name} has shape {np.shape(first)}" if hasattr(first, "shape") else name)
     rows = tables_of(data, by, offsets, weights, nan_policy)
     batch = fit_rows(rows, n_components, **options)
     warn_of_fits(batch, rows, _chooses(batch, n_components))
@@ -579,9 +686,9 @@ def fit_tables(data, n_components, *, family, by, offsets, weights, nan_policy, 
 
 def fit_table(x, n_components, *, family, weights, errors, nan_policy=None, **options):
     """`fit` of rows of several columns."""
-    options = _own(family, options, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
+    options = own_options(family, options, f"x has shape {np.shape(x)}" if hasattr(x, "shape") else "x")
     if is_lazy(x):
-        most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"]), x.shape[1])
+        most = _most(numbers_of_components(n_components, 1)[0], models_of(options["covariance"], linked=False), x.shape[1])
         rows = lazy_table(x, weights, nan_policy, most)
     else:
         rows = one_table(x, weights, nan_policy)

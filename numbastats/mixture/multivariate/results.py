@@ -24,13 +24,16 @@ from numbastats._core.results import Batch, OptionalIntervals, Result, Table, da
 from numbastats._core.status import CONVERGED, REFUSED, Status
 from numbastats.mixture.arguments import Seed, in_words
 from numbastats.mixture.engine import staged_there
-from numbastats.mixture.multivariate.arguments import check_columns, counted, points_of
+from numbastats.mixture.multivariate.arguments import check_columns, columns_of, counted, points_of
 from numbastats.mixture.multivariate.information import exact
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.observed import OBSERVED_SCORES
 from numbastats.mixture.multivariate.kernels.passes import FULL, LANES, Point
 from numbastats.mixture.multivariate.kernels.scores import SCORES
 from numbastats.mixture.multivariate.launching import Space, space_there, start_there
+from numbastats.mixture.multivariate.regression import MixtureRegression, regressed
+from numbastats.mixture.multivariate.student import scores
+from numbastats.scalar.special import gammaln
 
 SLAB = 1 << 15  # rows whose densities are computed at a time
 _IN_WORDS = {  # where the words of one dimension name what several have not
@@ -80,6 +83,11 @@ class NormalMixture(Result):
         Names of the columns, numbers from 0 on where the data had none.
     nan_policy : str
         With "marginal" densities and probabilities of rows with missing values are those of what is observed, else NaN.
+    df : numpy.ndarray of shape (K,), or None
+        Degrees of freedom of t components, whose locations are `means` and whose scale matrices are `covariances`; None for
+        normal components.
+    noise_weight, noise_volume : float
+        Weight of uniform noise of the density 1/noise_volume, which with `weights` adds up to 1; 0 and NaN without noise.
 
     Examples
     --------
@@ -98,6 +106,24 @@ class NormalMixture(Result):
     covariances: NDArray
     columns: tuple
     nan_policy: str = dataclasses.field(default="omit", kw_only=True, repr=False)
+    df: NDArray | None = dataclasses.field(default=None, kw_only=True, repr=False)
+    noise_weight: float = dataclasses.field(default=0.0, kw_only=True, repr=False)
+    noise_volume: float = dataclasses.field(default=math.nan, kw_only=True, repr=False)
+
+    @property
+    def _noisy(self):
+        """Whether noise was asked for."""
+        return not math.isnan(self.noise_volume)
+
+    @property
+    def _heavy(self):
+        """Whether there are t components, or is noise: these have densities of their own."""
+        return self._noisy or not (self.df is None or np.isinf(self.df).all())
+
+    @property
+    def _tails(self):
+        """Degrees of freedom (K,), infinite for normal components."""
+        return np.full(self.n_components, math.inf) if self.df is None else self.df
 
     @property
     def n_components(self) -> int:
@@ -110,9 +136,20 @@ class NormalMixture(Result):
             said = "" if status is None else f" (status {status}: {self.message})"  # type: ignore[attr-defined]
             raise ValueError(f"there are no parameters{said}")
 
-    def _like(self, weights, means, covariances, columns):
-        """Another mixture with the same policy."""
+    def _like(self, weights, means, covariances, columns, df=None):
+        """Another mixture with the same policy, of t components where df (K,) are given."""
+        if df is not None:
+            return StudentMixture(weights, means, covariances, columns, nan_policy=self.nan_policy, df=df)
         return NormalMixture(weights, means, covariances, columns, nan_policy=self.nan_policy)
+
+    def _without_noise(self, name):
+        """Refuse what noise, a density without a region, has not."""
+        self._there()
+        if self._noisy:
+            raise ValueError(
+                f"{name} is not known of noise, of which the volume is given and no region: use component_distributions, the "
+                "components without it"
+            )
 
     def _point(self):
         """Parameters as kernels have them, about the mean of the mixture."""
@@ -123,17 +160,25 @@ class NormalMixture(Result):
         """Log densities or densities, responsibilities, or labels of rows, where these live."""
         if any_lazy((x,)):
             return self._of_blocks(x, workers, wanted, logs)
+        if kind_of(x).on_device and self._heavy:
+            raise ValueError("densities of t components and of noise are computed on the CPU: pass x as an array of NumPy")
         if kind_of(x).on_device and self.nan_policy != "marginal":
             return self._there_scores(x, wanted, logs)
         rows, order, shape = points_of(x, self.columns)
         (point, shift), n, K = self._point(), len(rows), self.n_components
         T = np.int64 if wanted == "labels" else np.float64
-        out = np.empty((n, K) if wanted == "resp" else n, rows.dtype if T is np.float64 else T)
+        width = K + self._noisy
+        out = np.empty((n, width) if wanted == "resp" else n, rows.dtype if T is np.float64 else T)
         cost, workers = K * (10.0 + 0.2 * len(self.columns) ** 2), worker_count(workers)
         for lo in range(0, n, SLAB):  # so that no copy of all rows is made
             hi = min(n, lo + SLAB)
             part = np.ascontiguousarray(rows[lo:hi] if order is None else rows[lo:hi, order], np.float64)
             into = out[lo:hi] if out.dtype == T else np.empty(out[lo:hi].shape)
+            if self._heavy:
+                found = self._heavy_scores(part, point, shift)
+                into[:] = found[wanted] if wanted != "density" or logs else np.exp(found[wanted])
+                out[lo:hi] = into
+                continue
             outs = {"density": np.empty(0), "resp": np.empty((0, K)), "labels": np.empty(0, np.int64)} | {wanted: into}
             args = part, point, FULL, shift, logs, *outs.values(), NONE
             launch(SCORES, args, hi - lo, device="cpu", workers=workers, cost=cost)
@@ -143,6 +188,16 @@ class NormalMixture(Result):
                 into[np.isnan(into) & np.isfinite(part).all(axis=1)] = -math.inf if logs else 0.0
             out[lo:hi] = into
         return in_kind_of(out.reshape(shape + out.shape[1:])[()], x)
+
+    def _heavy_scores(self, rows, point, shift):
+        """Log densities, probabilities and labels of rows (n, d), where there are t components or noise."""
+        n, K, noisy = len(rows), self.n_components, self._noisy
+        found = {"density": np.empty(n), "resp": np.empty((n, K + 1)), "labels": np.empty(n, np.int64)}
+        density = -math.inf
+        if noisy:  # in the units of the kernel, without powers of 2 pi
+            density = -math.log(self.noise_volume) - np.log(shift[1]).sum() + 0.5 * len(self.columns) * math.log(2.0 * math.pi)
+        scores(rows, point, self._tails, density, shift, found.values())
+        return found | {"resp": found["resp"][:, : K + noisy]}
 
     def _there_scores(self, x, wanted, logs):
         """The same of rows on a GPU."""
@@ -171,12 +226,16 @@ class NormalMixture(Result):
         x = LAZY.blocks(x, "x") if not hasattr(x, "dims") else refuse_lazy(x, "x")
         if x.ndim != 2 or x.shape[1] != len(self.columns):
             raise ValueError(f"x has shape {x.shape}; an array of dask must have rows of {counted(len(self.columns), 'column')}")
-        x, self_ = x.rechunk({1: -1}), self._like(self.weights, self.means, self.covariances, self.columns)
-        self_._there()
+        self._there()
+        tails = dict(df=self.df, noise_weight=self.noise_weight, noise_volume=self.noise_volume)
+        plain = self._like(self.weights, self.means, self.covariances, self.columns)
+        x, self_ = x.rechunk({1: -1}), dataclasses.replace(plain, **tails)
         function = functools.partial(_scores_of, self_, 1 if workers is None else workers, wanted, logs)
         T = np.int64 if wanted == "labels" else np.float32 if x.dtype == np.float32 else np.float64
         if wanted == "resp":
-            return x.map_blocks(function, dtype=T, chunks=(x.chunks[0], (self.n_components,)), meta=np.empty((0, 0), T))
+            return x.map_blocks(
+                function, dtype=T, chunks=(x.chunks[0], (self.n_components + self._noisy,)), meta=np.empty((0, 0), T)
+            )
         return x.map_blocks(function, dtype=T, drop_axis=1, meta=np.empty(0, T))
 
     def logpdf(self, x: ArrayLike, *, workers: int | None = None) -> NDArray:
@@ -220,6 +279,7 @@ class NormalMixture(Result):
         Returns
         -------
         array, shape (..., K)
+            Of fits with noise (..., K + 1): the last column is that of the noise.
         """
         return self._scores(x, workers, "resp")
 
@@ -234,7 +294,7 @@ class NormalMixture(Result):
         Returns
         -------
         array of int
-            -1 where a value is missing.
+            -1 for noise, and where a value is missing.
         """
         return self._scores(x, workers, "labels")
 
@@ -250,7 +310,7 @@ class NormalMixture(Result):
         -------
         numpy.ndarray, shape size + (d,)
         """
-        self._there()
+        self._without_noise("rvs")
         shape = () if size is None else (size,) if not hasattr(size, "__iter__") else tuple(size)
         if not all(hasattr(n, "__index__") and n >= 0 for n in shape):
             raise ValueError(f"size={size!r} is no number of draws, and no shape; use integers >= 0")
@@ -260,19 +320,26 @@ class NormalMixture(Result):
         z = generator.standard_normal((n, self.means.shape[1]))
         low = np.linalg.cholesky(self.covariances)
         out = self.means[k]
+        finite = np.isfinite(self._tails[k])
+        z[finite] /= np.sqrt(generator.chisquare(self._tails[k][finite]) / self._tails[k][finite])[:, None]
         for j in range(self.n_components):
             out[k == j] += z[k == j] @ low[j].T
         return out.reshape((*shape, out.shape[1]))
 
     def mean(self) -> NDArray:
-        """Mean vector (d,) of the mixture."""
-        self._there()
-        return self.weights @ self.means
+        """Mean vector (d,) of the mixture; NaN where a component has df of 1 or less."""
+        self._without_noise("mean")
+        return self.weights @ np.where(self._tails[:, None] > 1.0, self.means, np.nan)
 
     def cov(self) -> NDArray:
-        """Covariance matrix (d, d) of the mixture: that within the components and that between their means."""
-        apart = self.means - self.mean()
-        return np.einsum("k,kij->ij", self.weights, self.covariances) + (apart.T * self.weights) @ apart
+        """Covariance matrix (d, d) of the mixture: that within the components and that between their means.
+
+        Within a t component it is df/(df - 2) times the scale matrix; NaN where df is 2 or less.
+        """
+        apart, df = self.means - self.mean(), self._tails
+        with np.errstate(invalid="ignore", divide="ignore"):
+            wide = np.where(np.isinf(df), 1.0, np.where(df > 2.0, df / (df - 2.0), np.nan))
+        return np.einsum("k,kij->ij", self.weights * wide, self.covariances) + (apart.T * self.weights) @ apart
 
     def _at(self, columns):
         """Places of columns by name."""
@@ -299,12 +366,12 @@ class NormalMixture(Result):
         Raises
         ------
         ValueError
-            For unknown columns, and of a fit without parameters.
+            For unknown columns, and of a fit without parameters or with noise.
         """
-        self._there()
+        self._without_noise("marginal")
         at = self._at([columns] if isinstance(columns, str) or not hasattr(columns, "__iter__") else list(columns))
         names = tuple(self.columns[i] for i in at)
-        return self._like(self.weights, self.means[:, at], self.covariances[:, at][:, :, at], names)
+        return self._like(self.weights, self.means[:, at], self.covariances[:, at][:, :, at], names, self.df)
 
     def conditional(self, values: Mapping[Any, float]) -> NormalMixture:
         """The distribution of the other columns where some have these values.
@@ -317,14 +384,17 @@ class NormalMixture(Result):
         Returns
         -------
         NormalMixture
-            Far out, where the density of the values is below the least double, its weights are still right.
+            Far out, where the density of the values is below the least double, its weights are still right. A t component has
+            as many more degrees of freedom as columns are given, and a scale matrix that is (df + distance)/(df + given) times
+            that of a normal component, with the squared distance of the given values from its mean.
 
         Raises
         ------
         ValueError
-            For unknown columns, for values that are not finite, where no column is left, and of a fit without parameters.
+            For unknown columns, for values that are not finite, where no column is left, and of a fit without parameters or with
+            noise.
         """
-        self._there()
+        self._without_noise("conditional")
         given = self._at(list(values))
         rest = [i for i in range(len(self.columns)) if i not in given]
         for name, value in values.items():
@@ -333,32 +403,132 @@ class NormalMixture(Result):
         x = np.array([float(v) for v in values.values()])
         if not rest or not np.isfinite(x).all():
             raise ValueError("values must be finite numbers, and leave one column at least; use pdf for all columns")
-        logs = np.log(self.weights)
-        means, covariances = [], []
+        if self._heavy:
+            return self._conditional_t(x, given, rest)
+        found = self._given(x[None], given, rest, 1)
+        return self._like(found.weights[0], found.means[0], found.covariances, found.targets)
+
+    def regression(self, X: ArrayLike, targets: Any, *, workers: int | None = None) -> MixtureRegression:
+        """The distribution of some columns at rows of the others: E(y | x), covariances, quantiles.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d - t)
+            Rows of all columns but the targets, in their order; of a frame the columns are taken by name.
+        targets : str, int or sequence
+            Names of t columns, or their numbers where they have none.
+        workers : int, optional
+
+        Returns
+        -------
+        MixtureRegression
+            NaN at rows with a missing value.
+
+        Raises
+        ------
+        ValueError
+            For unknown columns, where no other is left, for X of other columns, and of a fit without parameters.
+
+        Notes
+        -----
+        At each row the targets are a mixture: that component k has weights in proportion to w_k times its density at x, its mean
+        m_y + S_yx S_xx^-1 (x - m_x), and its covariance S_yy - S_yx S_xx^-1 S_xy the same at all rows.
+
+        References
+        ----------
+        Z. Ghahramani, M. Jordan, "Supervised learning from incomplete data via an EM approach", NIPS 6 (1994).
+
+        Examples
+        --------
+        >>> import numpy as np, numbastats as ns
+        >>> rng = np.random.default_rng(1)
+        >>> x = np.concatenate([rng.normal(-3, 1, (200, 2)), rng.normal(5, 1, (300, 2))])
+        >>> fit = ns.mixture.fit(x, 2, covariance="full", rng=0)
+        >>> fit.regression([[-3.0], [5.0]], 1).mean().round().ravel().tolist()
+        [-3.0, 5.0]
+        """
+        self._there()
+        if self._heavy:
+            raise ValueError("regression is of normal components alone; conditional({column: value}) is of t components, too")
+        rest = self._at([targets] if isinstance(targets, str) or not hasattr(targets, "__iter__") else list(targets))
+        given = [i for i in range(len(self.columns)) if i not in rest]
+        if not given:
+            raise ValueError(f"targets={targets!r} are all columns, and leave none to know them by; use marginal")
+        names = tuple(self.columns[i] for i in given)
+        if getattr(X, "ndim", 2) != 2:
+            raise ValueError(f"X has shape {np.shape(X)}; pass rows (n, {len(given)}) of the columns {list(names)}")
+        if columns_of(X, "X") is None and np.shape(X)[-1:] != (len(given),):
+            raise ValueError(f"X has shape {np.shape(X)}; pass rows (n, {len(given)}) of the columns {list(names)}")
+        rows, order, _ = points_of(X, names, "X")
+        return self._given(rows if order is None else rows[:, order], given, rest, workers)
+
+    def _given(self, rows, given, rest, workers):
+        """The distribution of the columns at places `rest` at rows of those at places `given`."""
+        known = self.marginal([self.columns[i] for i in given])
+        slopes, first, left = regressed(self.means, self.covariances, given, rest)
+        weights, rows = known.predict_proba(rows, workers=workers), np.asarray(rows, np.float64)
+        means = np.stack([first[k] + rows @ slope for k, slope in enumerate(slopes)], axis=1)
+        return MixtureRegression(tuple(self.columns[i] for i in rest), np.asarray(weights, np.float64), means, left)
+
+    def _conditional_t(self, x, given, rest):
+        """As `conditional`, of t components."""
+        logs, means, covariances = np.log(self.weights), [], []
         for k, (m, c) in enumerate(zip(self.means, self.covariances, strict=True)):
             low = np.linalg.cholesky(c[np.ix_(given, given)])
             z = np.linalg.solve(low, x - m[given])
             half = np.linalg.solve(low, c[np.ix_(given, rest)])
-            logs[k] += -0.5 * z @ z - np.log(np.diag(low)).sum()
+            df, count = self._tails[k], len(given)
+            logs[k] += -np.log(np.diag(low)).sum() + _log_kernel(z @ z, df, count)
+            wide = 1.0 if np.isinf(df) else (df + z @ z) / (df + count)
             means.append(m[rest] + half.T @ z)
-            covariances.append(c[np.ix_(rest, rest)] - half.T @ half)
-        weights = np.exp(logs - logs.max())
-        names = tuple(self.columns[i] for i in rest)
-        return self._like(weights / weights.sum(), np.array(means), np.array(covariances), names)
+            covariances.append(wide * (c[np.ix_(rest, rest)] - half.T @ half))
+        weights, names = np.exp(logs - logs.max()), tuple(self.columns[i] for i in rest)
+        return self._like(weights / weights.sum(), np.array(means), np.array(covariances), names, self._tails + len(given))
 
     @property
     def component_distributions(self) -> tuple[NormalMixture, ...]:
-        """The components, as mixtures of one."""
+        """The components, as mixtures of one; noise is none of them."""
         self._there()
-        one = np.ones(1)
-        return tuple(self._like(one, m[None], c[None], self.columns) for m, c in zip(self.means, self.covariances, strict=True))
+        one, each = np.ones(1), [None if self.df is None else self.df[[k]] for k in range(self.n_components)]
+        parts = zip(self.means, self.covariances, each, strict=True)
+        return tuple(self._like(one, m[None], c[None], self.columns, df) for m, c, df in parts)
 
     def _headline(self) -> str:
         return f"{counted(self.n_components, 'component')} in {counted(len(self.columns), 'dimension')}"
 
     def summary(self) -> Table:
         """The components as a table: "weight", then means and standard deviations by the names of the columns."""
-        return Table(_moments_by_name(self, slice(None)))
+        return Table(moments_by_name(self, slice(None)))
+
+
+@names_ours
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class StudentMixture(NormalMixture):
+    """A mixture of t distributions in several dimensions: what `marginal` and `conditional` of t fits are.
+
+    Attributes
+    ----------
+    weights, means, covariances, columns, nan_policy
+        As of `NormalMixture`; `means` are locations, and `covariances` scale matrices.
+    df : numpy.ndarray, shape (K,)
+        Degrees of freedom, infinite for normal components.
+
+    Examples
+    --------
+    >>> import numpy as np, numbastats as ns
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.standard_t(4.0, (500, 1)) * [1.0, 2.0] + rng.normal(size=(500, 2))
+    >>> fit = ns.mixture.fit(x, 1, family=("student_t", {"df": 4.0}), rng=0)
+    >>> fit.conditional({0: 5.0}).df.tolist()
+    [5.0]
+    """
+
+
+def _log_kernel(q, df, d):
+    """Log density of a t distribution in d dimensions at a squared distance, but for powers of 2 pi and the determinant."""
+    if np.isinf(df):
+        return -0.5 * q
+    return gammaln(0.5 * (df + d)) - gammaln(0.5 * df) - 0.5 * d * math.log(0.5 * df) - 0.5 * (df + d) * math.log1p(q / df)
 
 
 def _observed(wanted, logs, rows, point, shift, into):
@@ -375,21 +545,32 @@ def _scores_of(mixture, workers, wanted, logs, x):
     return mixture._scores(x, workers, wanted, logs)
 
 
-def _moments_by_name(one, rows):
+def moments_by_name(one, rows):
     """Weights, means and standard deviations of components, by the names of the columns; of a batch those of some rows."""
     weights, means, variances = one.weights[rows], one.means[rows], np.diagonal(one.covariances[rows], axis1=-2, axis2=-1)
-    each = {"weight": weights} | {f"mean_{name}": means[..., i] for i, name in enumerate(one.columns)}
-    return each | {f"sd_{name}": np.sqrt(variances[..., i]) for i, name in enumerate(one.columns)}
+    centre, spread = _words_of(one)
+    each = {"weight": weights} | {f"{centre}_{name}": means[..., i] for i, name in enumerate(one.columns)}
+    each |= {f"{spread}_{name}": np.sqrt(variances[..., i]) for i, name in enumerate(one.columns)}
+    return each if centre == "mean" else each | {"df": one.df[rows]}
+
+
+def _words_of(one):
+    """What a component's centre and spread are called: of t components these are no moments."""
+    student = one.df is not None if not hasattr(one, "family") else one.family == "student_t"
+    return ("location", "scale") if student else ("mean", "sd")
 
 
 def _errors_by_name(one, columns, rows):
-    """Standard errors of what `_moments_by_name` has, and estimates with their errors for intervals."""
+    """Standard errors of what `moments_by_name` has, and estimates with their errors for intervals."""
     if not one.se:
         return {}, {}
     errors = {"weight": one.se["weights"][rows]}
     variances = np.diagonal(one.se["covariances"][rows], axis1=-2, axis2=-1)
+    centre, spread = _words_of(one)
     for i, name in enumerate(one.columns):
-        errors |= {f"mean_{name}": one.se["means"][rows][..., i], f"sd_{name}": variances[..., i] / (2.0 * columns[f"sd_{name}"])}
+        errors[f"{centre}_{name}"] = one.se["means"][rows][..., i]
+        errors[f"{spread}_{name}"] = variances[..., i] / (2.0 * columns[f"{spread}_{name}"])
+    errors |= {"df": one.se["df"][rows]} if "df" in one.se else {}
     return {f"se_{name}": e for name, e in errors.items()}, {name: (columns[name], e) for name, e in errors.items()}
 
 
@@ -402,7 +583,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     weights, means, covariances, columns
         As of `NormalMixture`. Components are in the order of their means in the first column.
     covariance : str
-        The model: "full", "tied", "diag", "spherical", "tied-diag" or "tied-spherical".
+        The model: "full", "tied", "diag", "spherical", "tied-diag", "tied-spherical", or its letters, as "VEV".
     loglik, bic, aic, icl : float
         Log-likelihood and criteria, of which less is better; icl is bic and twice the entropy of the responsibilities.
     n_free : int
@@ -416,6 +597,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         Passes of the best climb.
     n_used, n_missing, n_dropped : int
         Rows that the fit rests on; rows with a missing value; rows left out, being missing or of weight 0.
+    n_obs : float
+        Sum of the weights, the number of observations of the criteria: `n_used` without weights.
     hits, n_climbed, n_starts, n_singular : int
         Climbs from starts that ended within 1e-3 of the best; climbs; starts, drawn and by insertion; those that collapsed. Hits
         prove nothing: all starts may miss the best maximum, in small data sets above all. Another `rng` or more starts, `n_init`,
@@ -424,7 +607,8 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         The next certified log-likelihood, NaN if none was seen.
     gap : float
         The largest gain of the log-likelihood that was found by one component more, the others as they are. It certifies nothing.
-        NaN with fixed weights or means.
+        Of models with parts in common after a step of EM. NaN with fixed weights or means, and of fits that begin at a given
+        start alone.
     decrement, min_eig : float
         g'(-H)^-1 g at the optimum, and the least eigenvalue of -H in units of the complete data's information: one minus the rate
         at which EM would converge. Neither depends on units, nor, of full and tied covariances, on rotations. Of more than 400
@@ -432,12 +616,15 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     condition : float
         The largest over the least eigenvalue of all covariances in the metric of the pooled one.
     se : dict
-        Standard errors of "weights", "means" and "covariances", of the shapes of these, NaN where the fit is not certified; empty
-        unless asked for.
+        Standard errors of "weights", "means" and "covariances", of t components "df", of noise "noise_weight", of the shapes of
+        these, NaN where the fit is not certified and for an infinite df; empty unless asked for.
     covariance_of_estimates : numpy.ndarray
-        Of (weights, means, lower triangles of covariances); (0, 0) unless asked for.
+        Of (weights, means, lower triangles of covariances), with t components or noise then of (df, noise_weight), too; (0, 0)
+        unless asked for.
     selection : Table
         A row for each number of components and model that was tried.
+    settings : dict
+        Options that a fit to other data has to have for it to be alike: of the end of climbs, of what is admissible, constraints.
     """
 
     covariance: str
@@ -453,6 +640,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     n_used: int
     n_missing: int
     n_dropped: int
+    n_obs: float
     hits: int
     n_climbed: int
     n_starts: int
@@ -465,16 +653,13 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
     se: dict
     covariance_of_estimates: NDArray
     selection: Table = dataclasses.field(default_factory=Table, repr=False)
+    family: str = dataclasses.field(default="normal", repr=False)
+    settings: dict = dataclasses.field(default_factory=dict, repr=False)
 
     @property
     def n_values(self) -> int:
         """Number of rows that the fit rests on."""
         return self.n_used
-
-    @property
-    def family(self) -> str:
-        """The family of the components."""
-        return "normal"
 
     @property
     def certificate(self) -> str:
@@ -484,7 +669,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         is then a lower bound of the least eigenvalue, less than 10 % below it as far as Lanczos' method sees, and `decrement` an
         upper one.
         """
-        return "" if self.status != Status.OK else "exact" if exact(self.n_free) else "lanczos"
+        return "" if self.status != Status.OK else "exact" if exact(self.n_free) or self._heavy else "lanczos"
 
     def summary(self, level: float | None = None) -> Table:
         """The components as a table.
@@ -505,7 +690,7 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         ValueError
             For a level out of range, or of a fit without standard errors.
         """
-        columns = _moments_by_name(self, slice(None))
+        columns = moments_by_name(self, slice(None))
         errors, known = ({}, {}) if level is None else _errors_by_name(self, columns, slice(None))
         return with_intervals(columns | errors, known, level)
 
@@ -517,8 +702,12 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
 
     def _headline(self) -> str:
         missing = f", {self.n_missing} missing" if self.n_missing else ""
+        word, noise = (
+            "component" if self.df is None else "t component",
+            f", noise of {self.noise_weight:.3g}" if self._noisy else "",
+        )
         return (
-            f"{counted(self.n_components, 'component')}, covariance {self.covariance!r}, {counted(self.n_used, 'row')} of "
+            f"{counted(self.n_components, word)}{noise}, covariance {self.covariance!r}, {counted(self.n_used, 'row')} of "
             f"{counted(len(self.columns), 'column')}"
             f"{missing}, log-likelihood {self.loglik:.8g}, BIC {self.bic:.8g}, {self.message}"
         )
@@ -534,20 +723,20 @@ class MultivariateFit(NormalMixture, OptionalIntervals):
         import xarray
 
         names = [str(name) for name in self.columns]
-        variables = {
+        variables: dict[str, Any] = {
             "weight": ("component", self.weights),
             "mean": (("component", "column"), self.means),
             "covariance": (("component", "column", "other_column"), self.covariances),
         }
-        variables |= {name: ((), getattr(self, name)) for name in ("loglik", "bic", "aic", "icl", "status")}
+        variables |= {} if self.df is None else {"df": ("component", self.df)}
+        numbers = ("loglik", "bic", "aic", "icl", "status", *(["noise_weight"] if self._noisy else []))
+        variables |= {name: ((), getattr(self, name)) for name in numbers}
         coordinates = {"component": np.arange(self.n_components), "column": names, "other_column": names}
         return xarray.Dataset(variables, coordinates, {"covariance_model": self.covariance})
 
 
-_ARRAYS = (
-    "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped hits n_climbed n_starts n_singular".split()
-)
-_ARRAYS += "runner_up gap decrement min_eig condition n_components".split()
+_ARRAYS = "loglik bic aic icl n_free status converged n_iter n_used n_missing n_dropped hits n_climbed n_starts".split()
+_ARRAYS += "n_singular n_obs runner_up gap decrement min_eig condition n_components noise_weight noise_volume".split()
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -563,13 +752,16 @@ class MultivariateBatch(Batch, OptionalIntervals):
     columns : tuple
     models : numpy.ndarray of str, shape (D,)
         The covariance model of each.
+    df : numpy.ndarray, shape (D, K)
+        Degrees of freedom, infinite for normal components.
+    family : str
+        "normal" or "student_t".
     numbers : dict of numpy.ndarray
         What `MultivariateFit` has as numbers, arrays (D,) that are attributes of the batch, too, as ``batch.loglik``.
     tried : dict of numpy.ndarray
         Columns of `selection`, (D, number of candidates) each.
     se : dict of numpy.ndarray
-        Standard errors of "weights", "means" and "covariances", of the shapes of these, NaN where a fit is not certified; empty
-        unless asked for.
+        Standard errors, as of `MultivariateFit`, with an axis for the data sets.
     covariance_of_estimates : dict
         Of the data sets that have one, by their number.
     notes : dict
@@ -577,6 +769,8 @@ class MultivariateBatch(Batch, OptionalIntervals):
     keys : tuple or None
     nan_policy : str
         As of `NormalMixture`.
+    settings : dict
+        As of `MultivariateFit`.
     """
 
     weights: NDArray
@@ -591,6 +785,9 @@ class MultivariateBatch(Batch, OptionalIntervals):
     covariance_of_estimates: dict
     keys: Keys | None = dataclasses.field(default=None, repr=False)
     nan_policy: str = dataclasses.field(default="omit", repr=False)
+    df: NDArray | None = dataclasses.field(default=None, repr=False)
+    family: str = dataclasses.field(default="normal", repr=False)
+    settings: dict = dataclasses.field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -652,10 +849,13 @@ class MultivariateBatch(Batch, OptionalIntervals):
             columns=self.columns,
             covariance=str(self.models[i]),
             message=self._said(i),
-            se={name: values[i][:K] for name, values in self.se.items()},
+            se={name: values[i][:K] if values.ndim > 1 else values[i] for name, values in self.se.items()},
             covariance_of_estimates=self.covariance_of_estimates.get(i, none),
             selection=self.selection_of(i),
             nan_policy=self.nan_policy,
+            df=None if self.family == "normal" or self.df is None else self.df[i, :K],
+            family=self.family,
+            settings=self.settings,
             **values,
         )
 
@@ -685,7 +885,7 @@ class MultivariateBatch(Batch, OptionalIntervals):
         there = np.arange(self.weights.shape[1]) < np.maximum(self.n_components, 1)[:, None]
         sets, component = np.nonzero(there)
         columns = {"data_set": sets} if self.keys is None else {}
-        columns |= {"component": component} | _moments_by_name(self, there)
+        columns |= {"component": component} | moments_by_name(self, there)
         columns |= {"loglik": self.loglik[sets], "status": self.status[sets]}
         errors, known = ({}, {}) if level is None else _errors_by_name(self, columns, there)
         return self._table(columns | errors, lambda made: with_intervals(made, known, level), "data_set", sets)
@@ -699,9 +899,9 @@ class MultivariateBatch(Batch, OptionalIntervals):
             "weight", "mean", "covariance" along "data_set", "component", "column", "other_column"; numbers along "data_set".
         """
         names = [str(name) for name in self.columns]
-        values = {"weight": self.weights}
+        values = {"weight": self.weights} | ({} if self.family == "normal" else {"df": self.df})
         values |= {name: self.numbers[name] for name in ("loglik", "bic", "aic", "icl", "status", "converged", "n_components")}
-        made = dataset(values, len(self), self.keys, {"component": np.arange(self.weights.shape[1])}, family="normal")
+        made = dataset(values, len(self), self.keys, {"component": np.arange(self.weights.shape[1])}, family=self.family)
         first = made["weight"].dims[0]
         made["mean"] = ((first, "component", "column"), self.means)
         made["covariance"] = ((first, "component", "column", "other_column"), self.covariances)

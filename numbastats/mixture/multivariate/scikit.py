@@ -7,7 +7,7 @@ import numpy as np
 from numbastats._core.checks import choice, is_integer
 from numbastats._core.data import doubles
 from numbastats.mixture.multivariate.arguments import missing_rows, one_table
-from numbastats.mixture.multivariate.covariances import ALL
+from numbastats.mixture.multivariate.covariances import SCIKIT
 from numbastats.mixture.multivariate.fitting import fit_rows
 
 __all__ = ["fit_like", "loglik_of"]
@@ -19,7 +19,7 @@ def fit_like(model, X, sample_weight, before):
         raise ValueError(f"n_components={model.n_components!r} must be an integer >= 1")
     if not is_integer(model.n_init) or model.n_init < 1:
         raise ValueError(f"n_init={model.n_init!r} must be an integer >= 1")
-    choice("covariance_type", model.covariance_type, ALL)
+    choice("covariance_type", model.covariance_type, SCIKIT)
     choice("init_params", model.init_params, ("kmeans", "k-means++", "random", "random_from_data"))
     x = doubles(X, "X")
     if x.ndim != 2:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
-__all__ = ["Case", "lifetimes"]
+__all__ = ["Case", "lifetimes", "zero_truncated"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,5 +80,47 @@ def lifetimes(record, *, log_density, sf, peer, mean, sigma=True):
         others=({"log_sigma": 1.0}, {"log_sigma": -1.0}) if sigma else (),
         log_priors={"log_sigma": lambda v: -mp.exp(2 * v) / 2 + v} if sigma else {},
         refused=(0.0, -1.0),
+        rtol=1e-11,
+    )
+
+
+class ZeroTruncated:
+    """A discrete distribution of SciPy given that the variable is not 0."""
+
+    def __init__(self, whole):
+        self.whole, self.dist, self.share = whole, whole.dist, whole.sf(0)
+
+    def logpmf(self, y):
+        return self.whole.logpmf(y) - np.log(self.share)
+
+    def pmf(self, y):
+        return self.whole.pmf(y) / self.share
+
+    def sf(self, y):
+        return np.where(np.asarray(y) < 1.0, 1.0, self.whole.sf(y) / self.share)
+
+    def logsf(self, y):
+        return np.log(self.sf(y))
+
+    def ppf(self, u):
+        return np.maximum(self.whole.isf((1.0 - np.asarray(u)) * self.share), 1.0)
+
+    def median(self):
+        return self.ppf(0.5)
+
+
+def zero_truncated(whole, record):
+    """The case of counts that are not 0, by that of all counts."""
+    return Case(
+        record=record,
+        log_density=lambda y, m, own: whole.log_density(y, m, own) - mp.log(1 - mp.exp(whole.log_density(mp.mpf(0), m, own))),
+        peer=lambda m, own: ZeroTruncated(whole.peer(m, own)),
+        mean=lambda m, own: math.exp(m) / whole.peer(m, own).sf(0),
+        outcomes=(1.0, 2.0, 50.0),
+        predictors=(-6.0, -1.0, 0.0, 1.2, 5.0),  # further below SciPy has no digits
+        own=whole.own,
+        others=whole.others,
+        log_priors=whole.log_priors,
+        refused=(0.0, -1.0, 1.5),
         rtol=1e-11,
     )

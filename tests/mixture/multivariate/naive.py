@@ -216,3 +216,89 @@ def observed_em_step(x, weights, means, covariances, covariance="full"):
     means = first / counts[:, None]
     scatter = second - counts[:, None, None] * means[:, :, None] * means[:, None, :]
     return counts / counts.sum(), means, restricted(scatter, counts, covariance)
+
+
+# --- covariances lambda D A D' with parts in common ------------------------------------------------------------------------
+
+
+def built(theta, K, d, letters):
+    """Covariances from logarithms of volumes and of shapes (the last the rest), and antisymmetric S with exp(S) = D."""
+    volume, shape, axes = letters
+    planes = 0 if axes == "I" else d * (d - 1) // 2
+    shapes = 0 if shape == "I" else d - 1
+    own = [1 if letter == "E" else K for letter in letters]
+    cuts = np.cumsum([own[0], own[1] * shapes])
+    volumes, logs, turns = np.split(theta, cuts)
+    logs, turns = logs.reshape(own[1], shapes) if shapes else np.zeros((1, 0)), turns.reshape(own[2], planes) if planes else None
+    out = np.empty((K, d, d))
+    for k in range(K):
+        a = logs[k % len(logs)]
+        a = np.append(a, -a.sum()) if shapes else np.zeros(d)
+        D = np.eye(d)
+        if planes:
+            S = np.zeros((d, d))
+            S[np.tril_indices(d, -1)] = turns[k % len(turns)]
+            D = scipy.linalg.expm(S - S.T)
+        out[k] = np.exp(volumes[k % own[0]]) * (D * np.exp(a)) @ D.T
+    return out
+
+
+def pieces(covariances, letters):
+    """The parameters of `built` for covariances of a model: those of the first component where parts are common."""
+    K, d = covariances.shape[:2]
+    volumes, logs, turns = [], [], []
+    values, D = np.linalg.eigh(covariances)
+    if letters[2] == "E":
+        mixed = np.einsum("kij,k->ij", covariances / np.linalg.det(covariances)[:, None, None] ** (1 / d), 0.7 ** np.arange(K))
+        D = np.repeat(np.linalg.eigh(mixed)[1][None], K, axis=0)
+    if letters[2] == "I":
+        D = np.repeat(np.eye(d)[None], K, axis=0)
+    for k in range(K):
+        D[k][:, 0] *= np.sign(np.linalg.det(D[k]))
+        a = np.log(np.diag(D[k].T @ covariances[k] @ D[k]))
+        volumes.append(a.mean())
+        logs.append((a - a.mean())[:-1])
+        turns.append(np.real(scipy.linalg.logm(D[k]))[np.tril_indices(d, -1)])
+    parts = zip((volumes, logs, turns), letters, strict=True)
+    return np.concatenate([np.ravel(part[: 1 if letter == "E" else K]) for part, letter in parts if letter != "I"])
+
+
+def parameters_of_model(weights, means, covariances, letters):
+    """Logarithms of weights relative to the last, means, and the parameters of `built`."""
+    return np.concatenate([np.log(weights[:-1] / weights[-1]), means.ravel(), pieces(covariances, letters)])
+
+
+def model_of(theta, K, d, letters):
+    """The inverse of `parameters_of_model`."""
+    e = np.exp(np.append(theta[: K - 1], 0.0))
+    at = K - 1 + K * d
+    return e / e.sum(), theta[K - 1 : at].reshape(K, d), built(theta[at:], K, d, letters)
+
+
+def errors_of_model(x, weights, means, covariances, letters, w=None, step=1e-4):
+    """Covariance of (weights, means, lower triangles), and the sandwich, by differences of log-densities in free parameters."""
+    K, d = means.shape
+    low, w = np.tril_indices(d), np.ones(len(x)) if w is None else w
+    theta = parameters_of_model(weights, means, covariances, letters)
+
+    def each(t):
+        a, b, c = model_of(t, K, d, letters)
+        return scipy.special.logsumexp(log_densities(x, b, c) + np.log(a), axis=1)
+
+    def flat(t):
+        a, b, c = model_of(t, K, d, letters)
+        return np.concatenate([a, b.ravel(), *(one[low] for one in c)])
+
+    p, basis = theta.size, step * np.eye(theta.size)
+    H, J, scores = np.empty((p, p)), np.empty((flat(theta).size, p)), np.empty((len(x), p))
+    for i in range(p):
+        J[:, i] = (flat(theta + basis[i]) - flat(theta - basis[i])) / (2 * step)
+        scores[:, i] = (each(theta + basis[i]) - each(theta - basis[i])) / (2 * step)
+        for j in range(i + 1):
+            total = 0.0
+            for h, c in ((1.0, 16.0), (2.0, -1.0)):
+                a, b = h * basis[i], h * basis[j]
+                total += c * w @ (each(theta + a + b) - each(theta + a - b) - each(theta - a + b) + each(theta - a - b)) / h**2
+            H[i, j] = H[j, i] = -total / (60.0 * step**2)
+    slopes = np.linalg.solve(H, J.T)
+    return J @ slopes, slopes.T @ (scores.T * w) @ scores @ slopes

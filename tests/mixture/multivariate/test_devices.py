@@ -12,7 +12,7 @@ from numbastats._core import device as gpu
 from numbastats._core.cuda_backend import cuda
 from numbastats.mixture.engine import staged_there
 from numbastats.mixture.kernels.starts import Key
-from numbastats.mixture.multivariate.kernels import climb, information, insertion, passes, records, starts, steps
+from numbastats.mixture.multivariate.kernels import climb, information, insertion, passes, records, spread, starts, steps
 from numbastats.mixture.multivariate.kernels.memory import NONE
 from numbastats.mixture.multivariate.kernels.newton import counts
 from numbastats.mixture.multivariate.launching import Space, space_there, start_there
@@ -65,6 +65,7 @@ def test_steps_of_em_and_the_information(case, covariance):
     _own, q, p = counts.py_func(2, model, 2)
     args, outputs = [rows, owner, model, points(start)], [np.zeros((1, p, p)), np.zeros((1, p))]
     alike(*there_and_here(information.INFORMATION, args, outputs, Space(2, 4, q, p)), rtol=1e-10)
+    alike(*there_and_here(spread.SPREAD, args, outputs[:1], Space(2, 4, q, p)), rtol=1e-10)
     alike(*there_and_here(information.ENTROPY, args, [np.zeros(1)], Space(2, 4)))
 
 

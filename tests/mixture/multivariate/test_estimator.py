@@ -34,3 +34,14 @@ def test_weights_of_rows():
     holes = np.vstack([x, [[np.nan, 1.0]]])
     again = ns.mixture.Mixture(2, rng=0).fit(holes, sample_weight=np.append(w, 5.0))
     assert again.lower_bound_ == pytest.approx(model.lower_bound_)
+
+
+def test_rows_of_dask_are_fitted_as_fit_has_them():
+    array = pytest.importorskip("dask.array")
+    x = naive.blobs(3, 400, 2, 2)
+    w = np.random.default_rng(1).integers(1, 3, 400).astype(float)
+    rows, mass = array.from_array(x, chunks=(150, 2)), array.from_array(w, chunks=150)
+    model = ns.mixture.Mixture(2, rng=0).fit(rows, sample_weight=mass)
+    found = ns.mixture.fit(rows, 2, weights=mass, rng=0)
+    assert model.loglik_ == found.loglik and model.lower_bound_ == found.loglik / w.sum() and found.n_obs == w.sum()
+    assert (model.predict(rows).compute() == found.predict(x)).all()

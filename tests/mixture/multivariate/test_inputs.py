@@ -276,6 +276,8 @@ ROUND = np.round(naive.blobs(6, 60, 2, 2), 1)
 HOLED = ROUND.copy()
 HOLED[7, 1] = np.nan
 NAMES = ["a", "b"]
+STACKED = np.column_stack([ROUND, np.sin(np.arange(60.0))])
+CLASSES = np.arange(60) % 2
 
 
 def library(name):
@@ -324,12 +326,18 @@ ENTRIES = {
     "logpdf": lambda x, **o: np.asarray(fitted(ROUND).logpdf(x)),
     "predict": lambda x, **o: np.asarray(fitted(ROUND).predict(x)),
 }
+OTHERS = {  # without missing values
+    "bootstrap": lambda x: ns.mixture.bootstrap(fitted(ROUND), x, n_boot=3, rng=0).means,
+    "regression": lambda x: fitted(STACKED).regression(x, 2).mean(),
+    "classifier": lambda x: ns.mixture.MixtureDiscriminantAnalysis(1, rng=0).fit(x, CLASSES).predict_proba(ROUND),
+}
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", [*ENTRIES, *OTHERS])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_data_is_taken(entry, kind):
-    np.testing.assert_array_equal(ENTRIES[entry](KINDS[kind]()), ENTRIES[entry](ROUND))
+    function = (ENTRIES | OTHERS)[entry]
+    np.testing.assert_array_equal(function(KINDS[kind]()), function(ROUND))
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
@@ -417,9 +425,14 @@ def test_rows_far_away_have_no_density():
 
 def test_words_of_one_column_and_of_several():
     x = np.random.default_rng(0).normal(size=(90, 2))
-    with pytest.raises(ValueError, match="compare the criteria"):
-        ns.mixture.likelihood_ratio(x, 1, family="normal", n_boot=9)
+    assert ns.mixture.likelihood_ratio(x, 1, family="normal", n_boot=3, rng=0).alternative.means.shape == (2, 2)
     with pytest.raises(ValueError, match="'omit' does the same"):
         ns.mixture.fit(x[:, 0], 2, family="normal", nan_policy="marginal")
     with pytest.raises(ValueError, match="'omit' does the same"):
         ns.mixture.fit_many([x[:, 0]], 2, family="normal", nan_policy="marginal")
+
+
+def test_means_of_some_components_alone_are_refused():
+    x = np.random.default_rng(0).normal(size=(90, 2))
+    with pytest.raises(ValueError, match="means of 1 component of 2 are missing: all are fixed, or none"):
+        ns.mixture.fit(x, 2, family=("normal", {"means": [[0.0, 0.0], [np.nan, np.nan]]}))

@@ -247,6 +247,41 @@ def information_sums(x, w, point, model, facts, lanes, features, newton, sums, w
     return total(loglik, lanes.share)
 
 
+@_passing
+def score_squares(x, w, point, model, facts, lanes, features):
+    """Sums of w v v' over all rows go into `features.cross`, v the derivatives of a row's log density.
+
+    v has not the expectation of a logarithm of a weight in it: the sum of v is 0 at a maximum.
+    """
+    f, filled, V, F = features, point.means.shape[1], features.of_row, features.of_component
+    meet()
+    for a in each(f.cross_first.size):
+        f.cross_first[a] = 0.0
+    cleared(f.cross)
+    meet()
+    for lo in range(0, w.size, LANES):
+        c = min(LANES, w.size - lo)
+        part, weights = x[lo * filled : (lo + c) * filled], w[lo : lo + c]
+        log_terms(c, part, point, model.shape, lanes)
+        responsible(c, weights, lanes)
+        for a in range(V.shape[0]):
+            v = V[a]
+            for j in each(c):
+                v[j] = 0.0
+        for k in range(point.means.shape[0]):
+            place = f.place[k]
+            centred(c, part, point.means[k], lanes.y)
+            standardised(c, lanes.y, point.factors[k], model.shape, facts.columns, f.z)
+            _featured(c, f.z, model.shape, facts.columns, F)
+            _into_rows(c, lanes.logs[k], F, place, V)
+            if model.free_weights > 0:
+                v, share = V[place[0]], math.exp(point.log_weights[k])
+                for j in each(c):
+                    v[j] -= share
+        moments(c, weights, V, FULL, lanes.four, f.cross_first, f.cross)
+    meet()
+
+
 @_function
 def _pair_of(f):
     """Row and column of an element of a lower triangle, counted row by row."""
@@ -337,14 +372,10 @@ def _moved_weight(source, step, scale, model, place, share, k):
 
 
 @_function
-def moved(source, step, scale, model, facts, features, pivots, work, target):
-    """The point after a step in local coordinates; False where a component has collapsed.
-
-    Returns also the share of the step that was taken: exp(Omega) is I + Omega + Omega^2/2, which is positive definite.
-    """
-    K, d, place = source.means.shape[0], facts.columns, features.place
+def share_of_means(step, scale, model, d, place):
+    """The share of a step that weights and means can take at once."""
     share = 1.0
-    for k in range(K):
+    for k in range(place.shape[0]):
         if model.free_weights > 0:
             size = abs(step[place[k, 0]] / scale[place[k, 0]])
             share = min(share, 3.0 * LONGEST / size) if size > 3.0 * LONGEST else share
@@ -353,6 +384,30 @@ def moved(source, step, scale, model, facts, features, pivots, work, target):
             size += (step[place[k, 1 + i]] / scale[place[k, 1 + i]]) ** 2
         size = math.sqrt(size)
         share = min(share, 3.0 * LONGEST / size) if size > 3.0 * LONGEST else share
+    return share
+
+
+@_function
+def move_weights(source, step, scale, model, place, share, target):
+    """Weights after a share of a step."""
+    K, top, whole = place.shape[0], -math.inf, 0.0
+    for k in range(K):
+        top = max(top, _moved_weight(source, step, scale, model, place, share, k))
+    for k in range(K):
+        whole += math.exp(_moved_weight(source, step, scale, model, place, share, k) - top)
+    for k in each(K):
+        target.log_weights[k] = _moved_weight(source, step, scale, model, place, share, k) - (top + math.log(whole))
+
+
+@_function
+def moved(source, step, scale, model, facts, features, pivots, work, target):
+    """The point after a step in local coordinates; False where a component has collapsed.
+
+    Returns also the share of the step that was taken: exp(Omega) is I + Omega + Omega^2/2, which is positive definite.
+    """
+    K, d, place = source.means.shape[0], facts.columns, features.place
+    share = share_of_means(step, scale, model, d, place)
+    for k in range(K):
         size = 0.0
         for a in range(1 + d, place.shape[1]):
             if place[k, a] >= 0:
@@ -363,13 +418,8 @@ def moved(source, step, scale, model, facts, features, pivots, work, target):
         size = math.sqrt(size)
         share = min(share, LONGEST / size) if size > LONGEST else share
     copy_point(source, target)
-    top, whole = -math.inf, 0.0
-    for k in range(K):
-        top = max(top, _moved_weight(source, step, scale, model, place, share, k))
-    for k in range(K):
-        whole += math.exp(_moved_weight(source, step, scale, model, place, share, k) - top)
+    move_weights(source, step, scale, model, place, share, target)
     for k in each(K):
-        target.log_weights[k] = _moved_weight(source, step, scale, model, place, share, k) - (top + math.log(whole))
         _move_component(k, source, step, scale, model, d, place[k], share, work[k], target)
     return factor(target, model, facts, pivots, work), share
 

@@ -90,5 +90,5 @@ def batch_type(T):
 
 
 point_type = numba.types.NamedTuple([_f[:, ::1], _f[:, :, ::1], _f[:, :, :, ::1], _f[:, :, :, ::1], _f[:, ::1]], Point)
-model_type = numba.types.NamedTuple([_i, _i, _i, _i], Model)
+model_type = numba.types.NamedTuple([_i] * len(Model._fields), Model)
 settings_type = numba.types.NamedTuple([_i, _f, _f, _i], Settings)

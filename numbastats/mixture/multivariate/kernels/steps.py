@@ -24,6 +24,7 @@ class Model(NamedTuple):
     pooled: int  # whether all components have one covariance
     free_weights: int
     free_means: int = 1
+    form: int = 0  # which parts of lambda D A D' all components have in common: bits of `forms`, 0 for none
 
 
 class Facts(NamedTuple):
@@ -109,8 +110,8 @@ def _shaped(cov, model, columns):
 
 
 @_function
-def m_step(sums, point, model, facts, pivots, work):
-    """The point after a step of EM, in the place of that of the moments; False where a component has collapsed."""
+def estimates(sums, point, model, facts):
+    """Weights, means and covariances by the moments about the old means; False where a component has too few observations."""
     K, d = point.means.shape[0], facts.columns
     own = 1 if model.pooled > 0 else K
     good = True
@@ -138,7 +139,13 @@ def m_step(sums, point, model, facts, pivots, work):
     meet()
     for k in each(1, K if model.pooled > 0 else 1):
         copy_matrix(point.covariances[0], point.covariances[k])
-    return factor(point, model, facts, pivots, work)
+    return True
+
+
+@_function
+def m_step(sums, point, model, facts, pivots, work):
+    """The point after a step of EM, in the place of that of the moments; False where a component has collapsed."""
+    return estimates(sums, point, model, facts) and factor(point, model, facts, pivots, work)
 
 
 @_function
