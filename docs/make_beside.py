@@ -285,6 +285,30 @@ ROWS = (
         "MultivariateFit",
     ),
     Row(
+        "... of t distributions, or beside noise",
+        (
+            lambda: (
+                ns.mixture.fit(
+                    TWO, 2, family="student_t", noise=True, covariance="full", rng=1
+                ).loglik
+            ),
+            None,
+            None,
+            None,
+        ),
+        "MultivariateFit",
+    ),
+    Row(
+        "... a test of their number",
+        (
+            lambda: ns.mixture.likelihood_ratio(TWO, 1, n_boot=19, rng=1).pvalue,
+            None,
+            None,
+            None,
+        ),
+        "LikelihoodRatio",
+    ),
+    Row(
         "... of other distributions, in one dimension",
         (
             lambda: ns.mixture.fit(x, 2, family="gamma", rng=1).loglik,
@@ -336,7 +360,7 @@ ROWS = (
         "probit",
     ),
     Row(
-        "... of counts, times with censoring",
+        "... of counts, shares, censored lifetimes",
         (
             lambda: regression(
                 TALL, x[:200], response="weibull", given={"event": SEEN[:200]}
@@ -365,7 +389,9 @@ ROWS = (
     Row(
         "Cox regression",
         (
-            None,
+            lambda: regression(
+                TALL, x[:200], response="cox", given={"event": SEEN[:200]}
+            ),
             None,
             None,
             lambda: hazards.PHReg(x[:200], TALL, SEEN[:200]).fit().params,
@@ -375,7 +401,12 @@ ROWS = (
     Row(
         "ordered outcomes",
         (
-            None,
+            lambda: regression(
+                TALL,
+                np.minimum(COUNTS, 3),
+                "HorseshoeClassifier",
+                response="ordinal",
+            ),
             None,
             None,
             lambda: (
