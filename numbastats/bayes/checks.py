@@ -7,6 +7,7 @@ known of them, so that a statistic of whole outcomes compares with that of repli
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -19,7 +20,9 @@ from numbastats._core.errors import warn
 from numbastats._core.random import Key, normalise_rng
 from numbastats._core.results import Table
 from numbastats.bayes import arguments, predictions
-from numbastats.bayes.diagnostics import psis
+from numbastats.bayes.chains import samplers_of
+from numbastats.bayes.diagnostics import mcse, psis
+from numbastats.bayes.responses.record import Response
 from numbastats.random import RNG, uniform
 
 Statistic: TypeAlias = str | Callable[[NDArray[Any]], Any] | Sequence[Any] | Mapping[str, Callable[[NDArray[Any]], Any]]
@@ -137,6 +140,37 @@ def replicated(model, X, y, statistic, *, offset=None, exposure=None, draws=1000
             for name, new in function(drawn).items():
                 found.setdefault(name, []).append((np.broadcast_to(here[name], len(drawn)), new))
     return {name: tuple(np.concatenate(v) for v in zip(*parts, strict=True)) for name, parts in found.items()}
+
+
+def loo_by_mixture(model, X, y, offset, rows):
+    """Leave-one-out densities from draws of the mixture of the posteriors that leave out a row each.
+
+    With h the sum of the inverse likelihoods of the rows, by which the likelihood of the fit is multiplied, the density of a row
+    is the mean of 1/h over that of its inverse likelihood by h.
+    """
+    model._need_draws("leave-one-out prediction")
+    word, record = "predictor", model._record
+    if word not in samplers_of(record) or not isinstance(record, Response):
+        raise ValueError(f"method='mixture' is for responses with the sampler {word!r}, not for {record.word!r}; use 'psis'")
+    here = np.concatenate(list(model._log_likelihoods(X, y, offset, **rows)))
+    mixed = type(model)(**model.get_params()).set_params(sampler=word, callback=None)
+    mixed._mixed = True
+    given = {name: v for name, v in {"y": y, "offset": offset, **rows}.items() if v is not None}
+    mixed.fit(X, **given)
+    l = np.concatenate(list(mixed._log_likelihoods(X, y, offset, **rows)))  # noqa: E741
+    given = {name: v for name, v in rows.items() if name in ("event", "censored")}
+    ends, shift = mixed._likelihood_outcomes(y, len(l), **given)
+    lower, upper = np.broadcast_to(ends, (2, len(l)))
+    weights = arguments.weights_of_rows(rows.get("sample_weight"), len(l))
+    unit = np.where(lower == upper, math.log(mixed._run.scaling.size) - (0.0 if shift is None else shift), 0.0)
+    unit = unit if weights is None else weights * unit  # log-likelihoods are those of the sampler with it
+    h = np.logaddexp.reduce(-l - unit[:, None], axis=0)
+    elpd = np.logaddexp.reduce(-h) - np.logaddexp.reduce(-l - h, axis=1)
+    found = predictions.criterion(np.column_stack([elpd, np.logaddexp.reduce(here, axis=1) - math.log(here.shape[1]) - elpd]))
+    a, b = np.exp(h.min() - h), np.exp(-l - h)
+    share = (a / a.mean())[None] - b / b.mean(axis=1, keepdims=True)  # to first order the errors of the densities
+    g = share.sum(axis=0).reshape(*mixed.draws_["log_tau"].shape, 1)
+    return found | {"error": float(mcse(g)[0])}
 
 
 def table_of(found, level):

@@ -28,7 +28,7 @@ from numbastats.bayes import arguments, categories, predictions, responses, surv
 from numbastats.bayes.arguments import Horseshoe, Options, Prior, RegressionSampler, Sampler, Single, fixed, parametrised
 from numbastats.bayes.categories import rules_of
 from numbastats.bayes.chains import Chains, one_blas_thread, sampler_of
-from numbastats.bayes.checks import Checks
+from numbastats.bayes.checks import Checks, loo_by_mixture
 from numbastats.bayes.design import Reader, Source, free_precisions, scaling, storage_by_size, survey
 from numbastats.bayes.engine import Run, Spread, goals
 from numbastats.bayes.kernels.classes import MOST
@@ -154,6 +154,7 @@ class _Regression(Checks, Projects, Estimator, Options):
             raise ValueError(f"X has 0 feature(s) (shape=({facts.n}, 0)) while a minimum of 1 is required; pass columns")
         found = self._outcomes(facts.y if y is None else y, facts.n, options, **given, **order)
         record = options.record(found.size) if found.record is None else found.record
+        record = record.mixture() if getattr(self, "_mixed", False) else record
         arguments.check_shape(facts.n, facts.p, record, options)
         options = dataclasses.replace(options, response=record if record.several else options.response)
         if not reader.streamed:
@@ -477,9 +478,15 @@ class _Regression(Checks, Projects, Estimator, Options):
         return predictions.waic(self._log_likelihoods(X, y, offset, **rows))
 
     def loo(
-        self, X: ArrayLike, y: ArrayLike | None = None, offset: ArrayLike | None = None, **rows: Unpack[_Rows]
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        *,
+        method: Literal["psis", "mixture"] = "psis",
+        **rows: Unpack[_Rows],
     ) -> dict[str, Any]:
-        """Leave-one-out predictive density by Pareto-smoothed importance sampling.
+        """Leave-one-out predictive density.
 
         Parameters
         ----------
@@ -487,17 +494,31 @@ class _Regression(Checks, Projects, Estimator, Options):
         y : array_like, shape (n,)
         offset, exposure, sample_weight, event, censored : optional
             As in `waic`.
+        method : {"psis", "mixture"}
+            By Pareto-smoothed importance sampling from the draws of the fit; or from those of another fit, to the mixture of the
+            posteriors that leave out a row each, where weights are bounded: for more columns than rows, where single rows have
+            much influence. It takes as long as a fit by the sampler "predictor", X and y have to be those of the fit, and the
+            response one that takes this sampler.
 
         Returns
         -------
         dict
-            As `waic`, with "pareto_k" per row and "bad", the number of rows with a shape above 0.7, whose values are unreliable.
+            As `waic`, and for "psis" with "pareto_k" per row and "bad", the number of rows with a shape above 0.7, whose values
+            are unreliable; for "mixture" with "error", the Monte Carlo standard error of "elpd".
 
         Raises
         ------
         ValueError
-            As `waic`.
+            As `waic`, and for a response or rows that "mixture" does not take.
+
+        References
+        ----------
+        A. Vehtari, A. Gelman, J. Gabry, "Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC",
+        Statistics and Computing 27 (2017).
+        L. A. Silva, G. Zanella, "Robust leave-one-out cross-validation for high-dimensional Bayesian models", JASA 119 (2024).
         """
+        if choice("method", method, ("psis", "mixture")) == "mixture":
+            return loo_by_mixture(self, X, y, offset, rows)
         return predictions.loo(self._log_likelihoods(X, y, offset, **rows))
 
     # --- files ---

@@ -234,7 +234,7 @@ def waic(likelihoods):
         penalty = l.var(axis=1, ddof=1)
         penalty[lost] = np.inf
         parts.append(np.column_stack([np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - penalty, penalty]))
-    return _criterion(np.concatenate(parts))
+    return criterion(np.concatenate(parts))
 
 
 def loo(likelihoods):
@@ -246,13 +246,13 @@ def loo(likelihoods):
         elpd = np.where(lost, -np.inf, np.logaddexp.reduce(w + l, axis=1))
         parts.append(np.column_stack([elpd, np.logaddexp.reduce(l, axis=1) - math.log(l.shape[1]) - elpd]))
         shapes.append(shape)
-    result = _criterion(np.concatenate(parts))
+    result = criterion(np.concatenate(parts))
     result["pareto_k"] = np.concatenate(shapes)
     result["bad"] = int((result["pareto_k"] > 0.7).sum())
     return result
 
 
-def _criterion(pointwise):
+def criterion(pointwise):
     elpd, penalty = pointwise.T
     return {
         "elpd": float(elpd.sum()),

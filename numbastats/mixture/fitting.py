@@ -454,9 +454,9 @@ def fit(
     n_components : int, or range or tuple of candidates
     family : str, type, tuple or list
         One of the families of `fit_many`; the name or class of any distribution of `numbastats.distributions` that has
-        fits (:doc:`/families`), also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters, as
-        ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or a
-        list of K of them, one for each component, as ``["normal", "uniform"]``.
+        fits (:doc:`/families`), also of one by `numbastats.distributions.define`; a pair of these and a dict of fixed parameters,
+        as ``("student_t", {"df": 4})`` or, a value for each component, ``("normal", {"loc": [-2, 3]})``, None for a free one; or
+        a list of K of them, one for each component, as ``["normal", "uniform"]``.
     errors : {"raise", "status"}
         Whether data that cannot be fitted (statuses 4 to 8) raise ValueError or come back with the status.
     weights : array_like, shape (n,), optional

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.special
 import scipy.stats
 
 import numbastats as ns
@@ -185,3 +186,45 @@ def test_equal_probabilities_share_a_bin():
     assert table["rows"].tolist() == [7.0, 7.0, 7.0] and table["from"].tolist() == table["to"].tolist()
     with pytest.raises(ValueError, match="bins=0"):
         model.calibration(X, y, 0)
+
+
+# --- leaving out rows by a mixture -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("response", ["poisson", "weibull"])
+def test_rows_left_out_by_the_mixture_of_their_posteriors(response):
+    """Exactly, by quadrature over the coefficient of one column, with a row far off and, of lifetimes, a censored one."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 1))
+    X[0] = 3.0
+    options = dict(tau=0.7, fit_intercept=False, standardize=False, sampler="predictor", rng=1, chains=2, warmup=200, draws=1000)
+    if response == "poisson":
+        y = rng.poisson(np.exp(0.6 * X[:, 0]))
+        y[0], given = 1, {}
+    else:
+        y = np.exp(0.6 * X[:, 0]) * rng.standard_exponential(12) ** 0.8
+        given, options["fixed"] = {"event": np.arange(12) != 5}, {"sigma": 0.8}
+        y[0] = 0.3
+    model = ns.bayes.HorseshoeRegression(response=response, **options).fit(X, y, **given)
+    b = np.linspace(-3.0, 4.0, 7001)
+    prior = ns.bayes.log_exe1(np.maximum((b / model._run.scaling.size) ** 2 / (2.0 * 0.7**2), 1e-12))
+    m = X * b
+    if response == "poisson":
+        rows = scipy.stats.poisson.logpmf(y[:, None], np.exp(m))
+    else:
+        times = scipy.stats.weibull_min(1.0 / 0.8, scale=np.exp(m))
+        rows = np.where(given["event"][:, None], times.logpdf(y[:, None]), times.logsf(y[:, None]))
+    whole = scipy.special.logsumexp(prior + rows.sum(axis=0))
+    want = whole - np.array([scipy.special.logsumexp(prior + rows.sum(axis=0) - one) for one in rows])
+    found = model.loo(X, y, method="mixture", **given)
+    off = abs(found["pointwise"] - want)
+    assert off.max() < 4.0 * found["error"] and np.median(off) < 0.02
+    assert abs(found["elpd"] - want.sum()) < 4.0 * found["error"] < 1.2
+    with pytest.raises(ValueError, match="'psis', 'mixture'"):
+        model.loo(X, y, method="exact", **given)
+
+
+def test_no_mixture_without_its_sampler():
+    _, X, m = rows(20)
+    with pytest.raises(ValueError, match="sampler 'predictor', not for 'gaussian'"):
+        known("gaussian", X, m, log_sigma=0.0, draws=100).loo(X, m, method="mixture")

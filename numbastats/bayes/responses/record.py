@@ -109,6 +109,9 @@ class Record:
     log_density, tail, quantile : callable
         ``log_density(y, m, own)``, P(Y > y) as ``tail(y, m, own)``, and ``quantile(u, m, own)``, by which outcomes are drawn.
     own : tuple of Own
+    mixed : bool
+        Whether the posterior is to be the mixture of those that leave out a row each, for the sampler "predictor": the likelihood
+        times the sum of the inverse likelihoods of the rows.
     held : dict
         Own parameters that are fixed, which `own` has no more: the place of each in it, and the transformed value.
     level : callable
@@ -161,6 +164,7 @@ class Record:
     tail: Callable
     quantile: Callable
     own: tuple[Own, ...] = ()
+    mixed: bool = field(default=False, init=False)
     held: dict[str, tuple[int, float]] = field(default_factory=dict, init=False)
     level: Callable = lambda weights, offsets, outcomes: 0.0
     robust: bool = False
@@ -190,10 +194,20 @@ class Record:
         return self._held(held) if held else self
 
     def _held(self, held):
-        found = object.__new__(type(self))  # a copy would come from the pickle, which is the record of the word
-        vars(found).update(vars(self))
+        found = self._copied()
         object.__setattr__(found, "own", tuple(one for one in self.own if one.name not in held))
         object.__setattr__(found, "held", held)
+        return found
+
+    def mixture(self):
+        """The record whose posterior is the mixture of those that leave out a row each."""
+        found = self._copied()
+        object.__setattr__(found, "mixed", True)
+        return found
+
+    def _copied(self):
+        found = object.__new__(type(self))  # a copy would come from the pickle, which is the record of the word
+        vars(found).update(vars(self))
         return found
 
     @property

@@ -102,7 +102,10 @@ class Problem(NamedTuple):
         """
         if isinstance(self.response, Joint):
             return np.array([self.response.value(v[:, None], self.y, self.weights)[0] for v in e])
-        found = np.multiply(self.response.log_density(self.outcomes, e.T, own).T, self.weights, order="C").sum(axis=1)
+        rows = np.multiply(self.response.log_density(self.outcomes, e.T, own).T, self.weights, order="C")
+        found = rows.sum(axis=1)
+        if self.response.mixed:
+            found = found + np.logaddexp.reduce(-rows, axis=1)
         return np.where(np.isnan(found), -np.inf, found)
 
     def slopes(self, e, own):
@@ -112,7 +115,11 @@ class Problem(NamedTuple):
             found = ([self.response.value(*v)[1] for v in at], [self.response.curvature(*v) for v in at])
             return tuple(np.array(v)[:, :, 0] for v in found)
         slope, curvature = self.response.derivatives(e.T, self.outcomes, own)
-        return np.multiply(slope.T, self.weights, order="C"), np.multiply(curvature.T, self.weights, order="C")
+        weights = self.weights
+        if self.response.mixed:  # a row counts by the probability that it is not the one that is left out; curvatures nearly so
+            rows = -weights * self.response.log_density(self.outcomes, e.T, own).T
+            weights = weights * -np.expm1(rows - np.logaddexp.reduce(rows, axis=1, keepdims=True))
+        return np.multiply(slope.T, weights, order="C"), np.multiply(curvature.T, weights, order="C")
 
     def normal(self, around, own):
         """The normal likelihood of predictors e near `around`, N(outcome; e, S): outcome and S, shape (chains, n)."""
