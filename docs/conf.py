@@ -101,6 +101,7 @@ sphinx_gallery_conf = {
 
 def written(path, lines):
     """Write a page; unchanged ones are not built anew."""
+    path.parent.mkdir(exist_ok=True)
     text = "\n".join([*lines, ""])
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")

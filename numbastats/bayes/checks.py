@@ -213,7 +213,7 @@ class Checks:
         rng: RNG = 0,
         **ends: Any,
     ) -> Table:
-        """Posterior predictive check: a statistic of the outcomes beside that of outcomes which the model draws.
+        """Posterior predictive check: a statistic of the outcomes, compared with those of data sets drawn from the model.
 
         Parameters
         ----------
@@ -222,26 +222,26 @@ class Checks:
         y : array_like, shape (n,)
             Their outcomes; None with `censored`.
         statistic : str, callable, sequence or dict of these, optional
-            "mean", "sd", "zeros" (their share), "max" or "quantiles" (5, 25, 50, 75 and 95 %), of classes "shares"; or a function
-            of the outcomes of all rows that gives one number; or several. By default "mean" or "shares". The best ones are what
-            the fit does not adapt to: an intercept gets the mean right in any model.
+            "mean", "sd", "zeros" (their share), "max" or "quantiles" (5, 25, 50, 75 and 95 %), for classes "shares"; or a
+            function of the outcomes of all rows that returns one number; or several of these. By default "mean" or "shares". Choose one
+            that the fit does not adapt to: with an intercept, any model gets the mean right.
         level : float
             Probability of the intervals, between 0 and 1.
         draws : int
-            So many of the draws, equally spaced, have a data set each.
+            The number of posterior draws, equally spaced, for each of which a data set is drawn.
         offset, exposure : optional
             As in `predict`.
         rng : None, int, SeedSequence or Generator
             Seed of the outcomes; 0 by default, so that two calls agree.
         event, censored : optional
-            As in `fit`. Then the outcomes are completed for each draw, by their distribution beyond what is known of them, and
-            "observed" is the mean of their statistics. The more rows are censored, the less a check can find.
+            As in `fit`. For each draw, censored outcomes are completed by draws from their conditional distribution, and
+            "observed" is the mean of the statistics. The more rows are censored, the less power the check has.
 
         Returns
         -------
         Table
-            "statistic"; "observed"; "mean", "lower", "upper" of the replicated statistics; "p", the share of the draws with a
-            replicated one above the observed one, ties counted by halves.
+            "statistic"; "observed"; "mean", "lower", "upper" of the replicated statistics; "p", the share of replicated
+            statistics above the observed one, with ties counted as halves.
 
         Raises
         ------
@@ -252,8 +252,8 @@ class Checks:
 
         Notes
         -----
-        p near 0 or 1 is a misfit. It is no p-value with a uniform distribution: outcomes of the fit are used twice, so that it
-        stays nearer to 0.5.
+        A p near 0 or 1 indicates misfit. It is not an exact p-value: the outcomes are used twice, for the fit and for the
+        check, so it stays closer to 0.5 than a p-value would.
 
         References
         ----------
@@ -277,21 +277,21 @@ class Checks:
         offset: ArrayLike | None = None,
         **rows: Any,
     ) -> Table:
-        """Whether probabilities are right: of two classes how often the event came where it was predicted with about p.
+        """Whether probabilities are right: for two classes, observed shares of the event against predicted ones.
 
-        Of numbers, counts, lifetimes and ordered classes it is the distribution of ``P(new outcome <= y)``, which is uniform if
-        the model is right: many outcomes near 0 and 1 say that predicted ones vary too little, a slope that they are too high or
-        too low.
+        For numbers, counts, lifetimes and ordered classes it is the distribution of ``P(new outcome <= y)``, the probability
+        integral transform, which is uniform if the model is right: many values near 0 and 1 mean that predictions vary too
+        little, a slope that they are too high or too low.
 
         Parameters
         ----------
         X : array_like, shape (n, p)
         y : array_like, shape (n,)
         bins : int
-            Of equally many rows for classes, of equal width for others.
+            For classes, bins with equal numbers of rows; for other outcomes, of equal width.
         new : bool
-            Whether the rows are others than those of the fit. Else each row is predicted without itself, by the weights of
-            `loo`, as a fit of many columns knows its own rows too well.
+            Whether the rows were not in the fit. Otherwise each row is predicted from the others, by the weights of `loo`,
+            since a fit with many columns predicts its own rows too well.
         level : float
             Probability of the intervals, between 0 and 1.
         offset, exposure, sample_weight, event, censored : optional

@@ -388,32 +388,32 @@ class Projects:
         offset: ArrayLike | None = None,
         **rows: Any,
     ) -> Table:
-        """Few columns that predict nearly as well as all: the fit projected onto them, by a forward search.
+        """A forward search for a few columns that predict nearly as well as all: the fit is projected onto them.
 
         Parameters
         ----------
         X : array_like, shape (n, p)
             The rows of the fit.
         y : array_like, shape (n,)
-            Their outcomes; None with `censored`. They have a part in "loss" alone.
+            Their outcomes; None with `censored`. Only "loss" depends on them.
         k : int, optional
-            Columns of the largest sub-model, beside those of `unpenalized`, which are in all; by default 20, or as many as there
-            are.
+            Columns of the largest sub-model, apart from those of `unpenalized`, which all contain; by default 20, or all if there
+            are fewer.
         validate : bool or int
             Whether fit and search are repeated without the rows whose predictions are compared: True for five folds, else the
             number of folds, each of which costs as much as the fit.
         draws : int
-            So many of the draws, equally spaced, are projected; fewer of more than 1e5 rows.
+            The number of posterior draws, equally spaced, that are projected; fewer for more than 1e5 rows.
         offset, exposure, sample_weight, event, censored : optional
             As in `fit`.
 
         Returns
         -------
         Table
-            A row for each sub-model, of which each has the columns of the one before: "size", the number of its columns;
-            "column", the one that it adds; "loss", by how much its expected log predictive density falls short of that of the
-            fit, over all rows, with its standard error "se"; "r2", the share of the variance of the linear predictors that it
-            explains, in the mean of the draws.
+            A row for each sub-model, which adds one column to the one before: "size", the number of its columns; "column",
+            the new one; "loss", the expected log predictive density of the fit minus that of the sub-model, summed over the
+            rows, with its standard error "se"; "r2", the share of the variance of the linear predictors that it explains,
+            averaged over the draws.
 
         Raises
         ------
