@@ -223,8 +223,8 @@ class Checks:
             Their outcomes; None with `censored`.
         statistic : str, callable, sequence or dict of these, optional
             "mean", "sd", "zeros" (their share), "max" or "quantiles" (5, 25, 50, 75 and 95 %), for classes "shares"; or a
-            function of the outcomes of all rows that returns one number; or several of these. By default "mean" or "shares". Choose one
-            that the fit does not adapt to: with an intercept, any model gets the mean right.
+            function of the outcomes of all rows that returns one number; or several of these. By default "mean" or "shares".
+            Choose one that the fit does not adapt to: with an intercept, any model gets the mean right.
         level : float
             Probability of the intervals, between 0 and 1.
         draws : int
