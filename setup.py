@@ -35,7 +35,8 @@ class BuildWithPacks(build_py):
             return
         levels = [] if LEVELS == "1" else [f"--level={level}" for level in LEVELS.split(",")]
         command = [sys.executable, "-m", "numbastats", "pack", "--folder", str(built / "numbastats" / "_packs"), *levels]
-        subprocess.run(command, env={**os.environ, "PYTHONPATH": str(built)}, cwd=built, check=True)
+        paths = os.pathsep.join([str(built), *filter(None, sys.path)])  # pip has Numba in an environment for this build alone
+        subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, cwd=built, check=True)
 
 
 class WheelOfOnePlatform(bdist_wheel):

@@ -42,7 +42,7 @@ with _importing():
     from numbastats._core.kernel import real_gpu as has_gpu
     from numbastats._core.warmup import warmup
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LAZY = ("bayes", "distributions", "interop", "kde", "mixture", "plot", "quantile", "random", "scalar", "stable", "testing")
 

@@ -47,7 +47,6 @@ def test_sizes_of_the_gallery_are_set_by_name():
         run["with_sizes"](run["script"](name).read_text(encoding="utf-8"), values)
 
 
-
 SEARCHED = {
     "confidence interval": "fit_and_compare",
     "weibull": "lifetimes",

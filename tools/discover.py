@@ -54,10 +54,7 @@ FOLDERS = {
     "kde/smoothing_kernels": Folder("RECORD"),
     RESPONSES: Folder(
         *("", ("accelerated", "classes", "record", "softmax", "truncated"), "RESPONSES", "Record"),
-        {
-            "Classification": ("two_classes", "ordinal"),
-            "Regression": ("Response", "Joint", "accelerated", "zero_truncated"),
-        },
+        {"Classification": ("two_classes", "ordinal"), "Regression": ("Response", "Joint", "accelerated", "zero_truncated")},
     ),
     "bayes/samplers": Folder("", ("adaptation", "algebra", "collapsed", "record", "scales"), "SAMPLERS", "Sampler"),
 }

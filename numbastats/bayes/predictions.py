@@ -253,6 +253,7 @@ def loo(likelihoods):
 
 
 def criterion(pointwise):
+    """Sums of log predictive densities and of penalties, shape (rows, 2), with the standard error of the former."""
     elpd, penalty = pointwise.T
     return {
         "elpd": float(elpd.sum()),
