@@ -312,7 +312,7 @@ class _Regression(Checks, Projects, Estimator, Options):
     # --- prediction ---
 
     def _matrix(self, X, **beside):
-        """X of a prediction: an array with the columns of the fit; raises where the rows of others beside it have other labels."""
+        """X of a prediction: an array with the columns of the fit; raises where what is beside it has labels of other rows."""
         if callable(X):
             raise TypeError("X is a function; predictions take an array: call them for each of its blocks")
         check_workers(self.workers)

@@ -105,8 +105,8 @@ def _problem(model, X, offset, weights, draws):
     record, n = model._record, X.shape[0]
     if not isinstance(record, Response) or record.several:
         raise ValueError(
-            f"projection takes rows with a log density and one linear predictor each, not response={record.word!r}; summary() has "
-            "the coefficients of all columns"
+            f"projection takes rows with a log density and one linear predictor each, not response={record.word!r}; summary() "
+            "has the coefficients of all columns"
         )
     some = thinned(model, max(_LEAST_DRAWS, min(draws, int(_MOST_NUMBERS // max(n, 1)))))
     X = np.asarray(X.toarray() if issparse(X) else X, np.float64)
