@@ -16,7 +16,7 @@ from numbastats._core.checks import choice, is_masked, refuse_complex
 from numbastats._core.data import NanPolicy, check_policy, doubles, floats, is_frame, is_missing, labels_of, names_in
 from numbastats._core.errors import names_ours, warn
 from numbastats._core.estimator import check_names
-from numbastats._core.kinds import to_host
+from numbastats._core.kinds import rows_alike, to_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats.bayes import engine
 from numbastats.bayes.chains import AUTO, samplers_of
@@ -101,20 +101,25 @@ def count(name, value, least=1):
     return value
 
 
+def check_sampler(word, record, of=None):
+    """The samplers of a record by their words; raises for a word that is none of them."""
+    known = samplers_of(record)
+    if word not in (AUTO, *known):
+        what = f"response={record.word!r}" if of is None else of
+        raise ValueError(f"sampler={word!r} is not one of {what}; use 'auto' or one of {', '.join(map(repr, known))}")
+    return known
+
+
 def checked_options(params, responses=tuple(RESPONSES), priors=_PRIORS):
     """Options of a fit from the estimator's parameters by name; raises for invalid values and unknown names."""
     options = Options(**params)
     options = dataclasses.replace(options, response=word_of(options.response))
     choice("response", options.response, responses)
     choice("prior", options.prior, priors)
-    known, record = samplers_of(options.response), record_of(options.response)
+    record = record_of(options.response)
+    known = check_sampler(options.sampler, record)
     if not record.intercept:
         options = dataclasses.replace(options, fit_intercept=False)
-    if options.sampler not in (AUTO, *known):
-        raise ValueError(
-            f"sampler={options.sampler!r} is not one of response={options.response!r}; use 'auto' or one of "
-            f"{', '.join(map(repr, known))}"
-        )
     _check_fixed(options.fixed, record)
     choice("keep", options.keep, get_args(Keep))
     choice("contrast", options.contrast, get_args(Contrast))
@@ -367,6 +372,7 @@ def check_free(free, facts, n, p, options):
 
 def check_shape(n, p, record, options):
     """Raise for several predictors with more columns than rows, unless a sampler is named, and for more than a GPU takes."""
+    check_sampler(options.sampler, record, f"{record.width + 1} classes without an order" if record.width > 1 else None)
     if record.width > MOST and options.device == "cuda":
         raise ValueError(f"{record.width + 1} classes are too many for a GPU, which takes {MOST + 1}; leave device= out")
     if record.width > 1 and p > n and options.sampler == AUTO:
@@ -375,6 +381,14 @@ def check_shape(n, p, record, options):
             "the others, as scikit-learn's OneVsRestClassifier does; or keep the columns that two classes need; or pass "
             f"sampler={HAMILTONIAN.word!r}, whose iteration takes ({record.width} x {p})^3/3 multiplications"
         )
+
+
+def check_labels(X, beside):
+    """Raise where what goes with the rows of X, by name, has labels of other rows; one column of outcomes may be a frame."""
+    for called, values in beside.items():
+        for one in values if called == "censored" and isinstance(values, tuple) else [values]:
+            single = called == "y" and hasattr(one, "iloc") and one.shape[1:] == (1,)
+            rows_alike(X, one.iloc[:, 0] if single else one, ("X", called))
 
 
 # --- outcomes -----------------------------------------------------------------------------------------------------------

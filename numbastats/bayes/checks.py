@@ -118,7 +118,7 @@ def replicated(model, X, y, statistic, *, offset=None, exposure=None, draws=1000
     """Statistics of the data and of replicated outcomes for so many draws, by name: pairs of arrays of shape (draws,)."""
     model._need_draws("check")
     arguments.count("draws", draws)
-    X = model._matrix(X)
+    X = model._matrix(X, y=y, offset=offset, exposure=exposure, **ends)
     n = X.shape[0]
     if not n:
         raise ValueError(f"X has shape {X.shape}; at least one row is needed")
@@ -325,7 +325,7 @@ class Checks:
         """
         self._need_draws("calibration")
         arguments.count("bins", bins)
-        level, X = checked_level(level), self._matrix(X)
+        level, X = checked_level(level), self._matrix(X, y=y, offset=offset, **rows)
         n, record = X.shape[0], self._record
         if record.axes:
             raise ValueError(

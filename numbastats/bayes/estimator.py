@@ -19,7 +19,6 @@ from numbastats._core.checks import checked_level, choice
 from numbastats._core.data import doubles
 from numbastats._core.errors import ConvergenceWarning, names_ours, renamed, warn
 from numbastats._core.estimator import Estimator, not_fitted
-from numbastats._core.kinds import rows_alike
 from numbastats._core.launch import choose_device, or_on_the_host
 from numbastats._core.parallel import check_workers, is_executor
 from numbastats._core.random import Key, key_words, normalise_rng
@@ -130,9 +129,7 @@ class _Regression(Checks, Projects, Estimator, Options):
             "censored": upper,
             "strata": strata,
         }
-        for called, values in given.items():
-            one = called == "y" and hasattr(values, "iloc") and values.shape[1:] == (1,)
-            rows_alike(X, values.iloc[:, 0] if one else values, ("X", called))
+        arguments.check_labels(X, given)
         if is_executor(self.workers):
             options = dataclasses.replace(options, workers=None)  # the options are kept and pickled, an executor is not
         names, missing = arguments.names_of(X), 0
@@ -314,11 +311,12 @@ class _Regression(Checks, Projects, Estimator, Options):
 
     # --- prediction ---
 
-    def _matrix(self, X):
-        """X of a prediction: an array with the columns of the fit."""
+    def _matrix(self, X, **beside):
+        """X of a prediction: an array with the columns of the fit; raises where what is beside it has labels of other rows."""
         if callable(X):
             raise TypeError("X is a function; predictions take an array: call them for each of its blocks")
         check_workers(self.workers)
+        arguments.check_labels(X, beside)
         names = arguments.names_of(X)
         X = arguments.matrix(X)
         arguments.check_features(X, names, self)
@@ -384,7 +382,7 @@ class _Regression(Checks, Projects, Estimator, Options):
             Without draws, for a wrong number of columns or offsets, and for counts of a mean above 1e15.
         """
         self._need_draws("sample_outcomes")
-        X = self._matrix(X)
+        X = self._matrix(X, offset=offset, exposure=exposure)
         offset, key = self._offset(offset, exposure, X.shape[0]), Key(normalise_rng(rng))
         return self._as_outcomes(rules_of(self._record).outcomes(self.draws_, X, self._record, key, offset))
 
@@ -431,7 +429,7 @@ class _Regression(Checks, Projects, Estimator, Options):
     def _log_likelihoods(self, X, y, offset=None, **more):
         """Log-likelihoods of the rows under every draw, some rows at a time, times the weights of the rows."""
         self._need_draws("leave-one-out prediction")
-        X = self._matrix(X)
+        X = self._matrix(X, y=y, offset=offset, **more)
         n = X.shape[0]
         if not n:
             raise ValueError(f"X has shape {X.shape}; at least one row is needed")
@@ -783,7 +781,7 @@ class _Classifier(_Regression):
                 self._need_draws("an interval" if interval is not None else "draws" if draws is not None else "an offset")
             scores = self._normal_scores("predict_proba", X)
             return predictions.of_both(self._record.probability, scores)
-        X = self._matrix(X)
+        X = self._matrix(X, offset=offset)
         if draws is not None:
             arguments.count("draws", draws)
         offset = self._offset(offset, None, X.shape[0])
@@ -815,7 +813,7 @@ class _Classifier(_Regression):
                 self._need_draws("an offset")
             scores = self._normal_scores("predict_log_proba", X)
             return predictions.of_both(self._record.log_probability, scores)
-        X = self._matrix(X)
+        X = self._matrix(X, offset=offset)
         offset = self._offset(offset, None, X.shape[0])
         rules = rules_of(self._record)
         return rules.log_probabilities(self.draws_, X, self.workers, record=self._record, offset=offset)
@@ -859,6 +857,7 @@ class _Classifier(_Regression):
         ValueError
             For a wrong number of columns, outcomes or weights.
         """
+        arguments.check_labels(X, {"y": y, "sample_weight": sample_weight})
         y, found = arguments.column(y), self.predict(X, offset=offset)
         y = arguments.outcomes_of_rows(y, found.size)
         return float(np.average(found == y, weights=None if sample_weight is None else arguments.column(sample_weight)))
@@ -1376,7 +1375,7 @@ class HorseshoeRegression(_Regression):
         plain = interval is None and record.mean is None and kind != "median"
         if not plain:
             self._need_draws("an interval" if interval is not None else f"the {name} of {record.noun}")
-        X = self._matrix(X)
+        X = self._matrix(X, offset=offset, exposure=exposure)
         offset = self._offset(offset, exposure, X.shape[0])
         if plain:
             m = X.astype(np.float64) @ self.coef_ + self.intercept_
@@ -1440,7 +1439,7 @@ class HorseshoeRegression(_Regression):
             raise ValueError(
                 f"times has the shape {times.shape} and the minimum {times.min(initial=np.inf)}; pass numbers above 0"
             )
-        X = self._matrix(X)
+        X = self._matrix(X, offset=offset, strata=strata)
         offset = self._offset(offset, None, X.shape[0])
         if self._record.proportional:
             stratum = self._baseline.numbers(strata, X.shape[0])
@@ -1516,7 +1515,10 @@ class HorseshoeRegression(_Regression):
         self._need_draws("dispersion_summary")
         found = self.dispersion_
         if not found:
-            raise ValueError(f"response={self._record.word!r} has no parameters beside the coefficients; use summary()")
+            none = "draws of its parameters beside the coefficients, which are fixed" if self._record.own else None
+            raise ValueError(
+                f"response={self._record.word!r} has no {none or 'parameters beside the coefficients'}; use summary()"
+            )
         return predictions.summary(np.stack(list(found.values()), axis=2), list(found), checked_level(level))
 
     def score(
@@ -1554,6 +1556,7 @@ class HorseshoeRegression(_Regression):
                 f"score compares outcomes with their means, which response={self._record.word!r} does not have; pass predict(X), "
                 "the risk scores, to a concordance index"
             )
+        arguments.check_labels(X, {"y": y, "sample_weight": sample_weight})
         found = self.predict(X, offset=offset, exposure=exposure)
         y = arguments.outcomes_as_numbers(
             arguments.column(y), found.size, dataclasses.replace(self._options, fit_intercept=False)

@@ -102,7 +102,7 @@ def fit_formula(formula: str, data: Any, estimator: Any = None, **rows: Any) -> 
     estimator : estimator of numbastats.bayes, optional
         By default ``HorseshoeRegression()``.
     **rows
-        sample_weight, exposure, event and censored, as in `fit`, or names of columns that have them.
+        sample_weight, exposure, event, censored and strata, as in `fit`, or names of columns that have them.
 
     Returns
     -------
@@ -118,7 +118,8 @@ def fit_formula(formula: str, data: Any, estimator: Any = None, **rows: Any) -> 
     TypeError
         For what is no pandas frame.
     ValueError
-        For a formula without an intercept, missing levels of a factor, and as `fit`.
+        For a formula without an intercept, an outcome or offset that is passed beside it as well, missing levels of a factor,
+        and as `fit`.
 
     Examples
     --------
@@ -150,10 +151,12 @@ def fit_formula(formula: str, data: Any, estimator: Any = None, **rows: Any) -> 
     names = [str(name) for name in right.required_variables if name in data.columns]
     shifts, X = _matrix(make, data, names)
     given = {name: _column(v, data) for name, v in rows.items()}
-    if shifts.shape[1]:
-        given["offset"] = shifts.sum(axis=1)
-    if left is not None:
-        given["y"] = _outcome(left, data)
+    found = {} if shifts.shape[1] == 0 else {"offset": shifts.sum(axis=1)}
+    found |= {} if left is None else {"y": _outcome(left, data)}
+    for name in found:
+        if name in given:
+            raise ValueError(f"{formula!r} has {name}, and so has {name}=; pass it once")
+    given |= found
     model.fit(X, **given)
     model.formula_ = Formula(kept[0].model_spec)
     return model

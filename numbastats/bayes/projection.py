@@ -104,7 +104,10 @@ def _problem(model, X, offset, weights, draws):
     """Draws of a fitted model on the rows of X, and which of all draws they are."""
     record, n = model._record, X.shape[0]
     if not isinstance(record, Response) or record.several:
-        raise ValueError(f"projection takes rows with a log density and one linear predictor each, not response={record.word!r}")
+        raise ValueError(
+            f"projection takes rows with a log density and one linear predictor each, not response={record.word!r}; summary() "
+            "has the coefficients of all columns"
+        )
     some = thinned(model, max(_LEAST_DRAWS, min(draws, int(_MOST_NUMBERS // max(n, 1)))))
     X = np.asarray(X.toarray() if issparse(X) else X, np.float64)
     m, own = np.concatenate([part for _, part in predictions.predictors(some.draws_, X)]), record.own_of(some.draws_)
@@ -287,7 +290,7 @@ def _losses(problem, path, coefficients, always, rows, outcomes, log_weights):
 def projection(model, X, y, k, *, validate, draws, offset, rows):
     """The table of `Projects.projection`."""
     model._need_draws("projection")
-    X = model._matrix(X)
+    X = model._matrix(X, y=y, offset=offset, **rows)
     n, p = X.shape
     exposure, weights = rows.get("exposure"), arguments.weights_of_rows(rows.get("sample_weight"), n)
     given = {name: v for name, v in rows.items() if name not in ("exposure", "sample_weight")}

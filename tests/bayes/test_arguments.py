@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
+import numbastats as ns
 from tests.bayes.naive import data, quick
 from tests.contract import same
 
@@ -52,6 +53,43 @@ def test_nullable_columns():
     words.iloc[2, 1] = "one"
     with pytest.raises(TypeError, match=r"columns that are not numbers, \['b'\]"):
         quick().fit(words, y)
+
+
+@pytest.mark.filterwarnings("ignore::numbastats.ConvergenceWarning")
+def test_rows_with_other_labels():
+    """Outcomes, offsets and what else goes with rows are not taken by position where their labels say otherwise."""
+    pandas = pytest.importorskip("pandas")
+    X, y = data()
+    X, y = pandas.DataFrame(X), pandas.Series(y)
+    few = dict(chains=2, warmup=60, draws=20, rng=1)
+    zero, life = 0.0 * X[0], np.exp(X[1])
+    normal = ns.bayes.HorseshoeRegression(**few).fit(X, X[0] + life, offset=zero)
+    known = dict(offset=zero)
+    for name in ("loo", "waic", "check", "calibration", "projection", "score"):
+        method = getattr(normal, name)
+        with pytest.raises(ValueError, match="y and X have different indexes"):
+            method(X, (X[0] + life)[::-1], **known)
+    for name, seed in (("predict", {}), ("sample_outcomes", {"rng": 1})):
+        method = getattr(normal, name)
+        assert same(method(X, offset=zero, **seed), method(X, offset=zero.to_numpy(), **seed))
+        with pytest.raises(ValueError, match="offset and X have different indexes"):
+            method(X, offset=zero[::-1])
+    with pytest.raises(ValueError, match="sample_weight and X have different indexes"):
+        normal.score(X, X[0], 1.0 + zero[::-1], **known)
+    classes = ns.bayes.HorseshoeClassifier(**few).fit(X, y)
+    for name in ("loo", "calibration", "score"):
+        with pytest.raises(ValueError, match="y and X have different indexes"):
+            getattr(classes, name)(X, y[::-1])
+    for method in (classes.predict, classes.predict_proba, classes.predict_log_proba):
+        with pytest.raises(ValueError, match="offset and X have different indexes"):
+            method(X, offset=zero[::-1])
+    cox = ns.bayes.HorseshoeRegression(response="cox", slab=2.5, **few).fit(X, life, strata=y)
+    with pytest.raises(ValueError, match="strata and X have different indexes"):
+        cox.predict_survival(X, [life.min()], strata=y[::-1])
+    times = ns.bayes.HorseshoeRegression(response="weibull", **few).fit(X, life + X[2] ** 2, event=X[3] > 0.0)
+    for wrong in (dict(y=life, event=X[3][::-1] > 0.0), dict(censored=(life, 2.0 * life[::-1]))):
+        with pytest.raises(ValueError, match="and X have different indexes"):
+            times.loo(X, **wrong)
 
 
 @pytest.mark.parametrize("wrong", [dict(workers=2.0), dict(workers="2")], ids=str)

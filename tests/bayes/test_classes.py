@@ -487,6 +487,7 @@ def test_order_and_names():
         (dict(), np.linspace(0.0, 1.0, 30), "Unknown label type: continuous.*HorseshoeRegression"),
         (dict(shared=True, slab_df=4.0), [0, 1, 2] * 10, "shared=True"),
         (dict(contrast="sum"), [0, 1, 2] * 10, "contrast='sum'"),
+        (dict(sampler="predictor"), [0, 1, 2] * 10, "not one of 3 classes without an order; use 'auto' or one of 'split-hmc'"),
     ],
 )
 def test_bad_input(options, y, message):

@@ -71,6 +71,18 @@ def test_partial_likelihood(ties, strata):
     assert np.linalg.eigvalsh(np.diag(curvature) - 0.5 * (by_row + by_row.T)).min() > -1e-6  # the diagonal is above
 
 
+def test_information_of_strata_where_risks_differ_much():
+    """That of all strata is the sum over those by themselves, also where the last ones at risk have 1e-80 of the hazard."""
+    X, time, event, stratum, weights, offset = data(strata=3)
+    time = np.exp(-X[:, 0])
+    for b in (np.array([4.0, 0.0, 0.0]), np.array([60.0, 1.0, -1.0])):
+        H = rows_of(X, time, event, stratum, weights, offset).curvature(b)[0]
+        each = [stratum == s for s in range(3)]
+        apart = [rows_of(X[s], time[s], event[s], 0.0, weights[s], offset[s]).curvature(b)[0] for s in each]
+        np.testing.assert_allclose(H, np.sum(apart, axis=0), rtol=1e-9, atol=1e-11)
+        assert np.linalg.eigvalsh(H).min() > -1e-11
+
+
 def test_twins_agree_and_extreme_predictors_are_finite():
     """Predictors that differ by thousands have the limits of the formula; both twins add in the same order."""
     X, time, event, stratum, weights, _ = data(12, strata=2)

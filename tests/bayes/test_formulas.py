@@ -78,6 +78,9 @@ def test_faults_of_formulas_and_frames():
         ns.bayes.fit_formula("visits ~ x - 1", data)
     with pytest.raises(TypeError, match="pandas frame"):
         ns.bayes.fit_formula("visits ~ x", {"x": [1.0]})
+    for formula, twice in (("visits ~ x + offset(log(hours))", "offset"), ("visits ~ x", "y")):
+        with pytest.raises(ValueError, match=f"has {twice}, and so has {twice}=; pass it once"):
+            ns.bayes.fit_formula(formula, data, **{twice: "hours"})
     data.loc["r3", "x"] = np.nan
     with pytest.raises(ValueError, match=r"X\[3, 0\] is NaN"):
         ns.bayes.fit_formula("visits ~ x", data, ns.bayes.HorseshoeRegression(**FEW))

@@ -213,16 +213,17 @@ def test_predictors_by_cholesky_factors():
     """A covariance and a metric, kept where they are not needed, and products with their factors."""
     rng, n = np.random.default_rng(5), 6
     X, F, W = rng.standard_normal((3, n, n)), np.diag(rng.random(n)), rng.random((3, n))
-    K, scale, S, Z = X @ X.transpose(0, 2, 1), np.array([0.5, 2.0, 1.0]), rng.standard_normal((3, n)), rng.standard_normal((3, n))
+    K, S, Z = X @ X.transpose(0, 2, 1), rng.standard_normal((3, n)), rng.standard_normal((3, n))
+    K *= np.array([0.5, 2.0, 1.0])[:, None, None]
     needed, memory = np.array([True, True, False]), (np.full((3, n, n), 7.0), np.full((3, n, n), 7.0), np.zeros((3, n, n)))
-    L, G, _, failed = _check(k.FACTORS, (K, F, scale, W, True, needed), (*memory, np.zeros(3, np.int64)))
+    L, G, _, failed = _check(k.FACTORS, (K, F, W, True, needed), (*memory, np.zeros(3, np.int64)))
     assert not failed.any() and (L[2] == 7.0).all() and (G[2] == 7.0).all()
-    L, G, room, _ = _check(k.FACTORS, (K, F, scale, W, True, ~needed), (L, G, memory[2], failed))
+    L, G, room, _ = _check(k.FACTORS, (K, F, W, True, ~needed), (L, G, memory[2], failed))
     pulled = _check(k.PULL, (L, G, S, Z), (np.zeros((3, n)),))[0]
     z, e = _check(k.OUTWARDS, (L, G, S), (np.zeros((3, n)), np.zeros((3, n))))
     back, u = _check(k.INWARDS, (L, G, S), (np.zeros((3, n)), np.zeros((3, n))))
     for c in range(3):
-        lower = _lower(scale[c] * K[c] + F, np.zeros(n))
+        lower = _lower(K[c] + F, np.zeros(n))
         metric = _lower((lower.T * W[c]) @ lower, np.ones(n))
         np.testing.assert_allclose(np.tril(L[c].T), lower, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(np.tril(G[c].T), metric, rtol=1e-9, atol=1e-11)
@@ -232,7 +233,7 @@ def test_predictors_by_cholesky_factors():
         np.testing.assert_allclose(back[c], np.linalg.solve(lower, S[c]), rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(u[c], metric.T @ back[c], rtol=1e-8, atol=1e-9)
     kept = L.copy()
-    L, G, _, failed = _check(k.FACTORS, (K, F, scale, 2.0 * W, False, np.ones(3, bool)), (L, G, room, failed))
+    L, G, _, failed = _check(k.FACTORS, (K, F, 2.0 * W, False, np.ones(3, bool)), (L, G, room, failed))
     assert same(L, kept) and not failed.any()
-    *_, failed = _check(k.FACTORS, (-K, F, scale, W, True, needed), (L, G, room, failed))
+    *_, failed = _check(k.FACTORS, (-K, F, W, True, needed), (L, G, room, failed))
     assert list(failed) == [1, 1, 0]

@@ -76,8 +76,9 @@ def information(X, T, rows, weights):
     top = np.maximum.reduceat(sums[0, :, 0], first)[stratum]  # of a stratum: a metric needs no more range
     w = rows.weight * np.exp(T[rows.order, 0] - np.repeat(top, np.diff(rows.start)))
     x = np.column_stack([np.ones(len(X)), X[rows.order]])
-    at_risk = np.cumsum(rows.of_groups(w[:, None] * x), axis=0)
-    at_risk -= np.concatenate([np.zeros((1, x.shape[1])), at_risk])[first][stratum]
+    at_risk = rows.of_groups(w[:, None] * x)
+    for lo, hi in zip(first, [*first[1:], len(at_risk)], strict=True):  # differences of sums over all strata lose small risks
+        np.cumsum(at_risk[lo:hi], axis=0, out=at_risk[lo:hi])
     events = rows.of_groups(np.where(rows.event, w, 0.0)[:, None] * x)
     counts, weights = rows.of_groups(rows.event.astype(np.int64)), rows.of_groups(np.where(rows.event, rows.weight, 0.0))
     H = (X * expected[0][:, None]).T @ X
