@@ -54,6 +54,8 @@ def classes_of(y, n, name):
         category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
         warn("A column-vector y was passed when a 1d array was expected; pass y.ravel()", category)
         labels = labels[:, 0]
+    if labels.dtype.kind == "O" and any(v is None or (isinstance(v, float) and v != v) for v in labels.tolist()):
+        raise ValueError("y has missing labels; drop these samples, or give them a class")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y contains NaN or infinity; drop these samples, or give them a class")
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():

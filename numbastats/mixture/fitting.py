@@ -515,14 +515,14 @@ def fit(
     free parameters the certificate is made of the whole information; of more, Newton's method goes by conjugate gradients,
     and a lower bound of the least eigenvalue comes from Lanczos' method, each product a pass over the rows: the `certificate`
     of the fit says "exact" or "lanczos". ``equal="covariance"`` makes "full" the model "tied", "diag" "tied-diag" and
-    "spherical" "tied-spherical". With fixed weights or means components come in their order; of fixed weights without means
-    exchanges of two are tried until none is likelier. These fits have no `gap`.
+    "spherical" "tied-spherical". With fixed weights or means, or degrees of freedom of each, components come in their order; of
+    fixed weights without means exchanges of two are tried until none is likelier. These fits have no `gap`.
 
-    Rows of several columns by ``family="student_t"`` have a location (`means`), a scale matrix (`covariances`, of all models)
-    and degrees of freedom `df` for each component, which are free, equal or fixed. EM is that of parameters expanded by a scale,
-    Newton's method and the certificate have log df as a coordinate, and so do the standard errors. Starts have 4 and 1000 degrees
-    of freedom, as both have optima of their own. `df` is at least 0.05; above 1e5 a component is normal, with an infinite df, and
-    the message says so. `n_free` counts each free df.
+    Rows of several columns by ``family="student_t"`` have a location (`means`), a scale matrix (`covariances`, of the six models
+    with a name in words) and degrees of freedom `df` for each component, which are free, equal or fixed. EM is that of parameters
+    expanded by a scale, Newton's method and the certificate have log df as a coordinate, and so do the standard errors. Starts
+    have 4 and 1000 degrees of freedom, as both have optima of their own. `df` is at least 0.05; above 1e5 a component is normal,
+    with an infinite df, and the message says so. `n_free` counts each free df.
 
     Noise has the density 1/volume wherever a row may lie. By default the volume is that of the smaller of two boxes that hold
     the rows: one along the columns, one along the principal axes of the columns divided by their standard deviations. So units
@@ -649,7 +649,8 @@ def likelihood_ratio(
     Parameters
     ----------
     x : array_like, shape (n,) or (n, d)
-        In any of the forms of :doc:`/data`; rows of several columns for normal mixtures in d dimensions.
+        In any of the forms of :doc:`/data`; rows of several columns for mixtures of normal or t distributions in d dimensions,
+        without noise.
     n_components : int
         K, of the null hypothesis.
     family : str, type or tuple

@@ -71,3 +71,10 @@ def test_frames_one_column_and_refusals():
     x[3, 1] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         ns.mixture.MixtureDiscriminantAnalysis().fit(x, y)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_labels_are_refused(missing):
+    x, y = of_classes()
+    with pytest.raises(ValueError, match="missing labels"):
+        ns.mixture.MixtureDiscriminantAnalysis(rng=0).fit(x, np.array([missing, *y[1:]], object))

@@ -404,9 +404,8 @@ def _chosen(p, found, every, pick, table, models, options, asked, usable):
         order = np.lexsort(np.moveaxis(means, 2, 0)[::-1])
         if options.means is not None:
             means[:] = options.means
-        if (
-            options.weights is not None or options.means is not None or not asked.drawn
-        ):  # the components are those that were named
+        own_df = options.heavy is not None and isinstance(options.heavy.df, tuple)
+        if options.weights is not None or options.means is not None or own_df or not asked.drawn:  # those that were named
             order = np.repeat(np.arange(K)[None], rows.size, axis=0)
         at = np.arange(rows.size)[:, None]
         blank = ~np.isfinite(r.loglik[rows]) | np.isin(r.status[rows], (*REFUSED, Status.COLLAPSED))

@@ -12,6 +12,7 @@ from numbastats._core.data import doubles
 from numbastats._core.launch import launch
 from numbastats._core.parallel import worker_count
 from numbastats._core.results import Result, Table
+from numbastats.mixture.multivariate.arguments import columns_of, points_of
 from numbastats.mixture.multivariate.kernels.quantiles import row_quantiles
 
 __all__ = ["MixtureRegression", "regressed"]
@@ -124,6 +125,7 @@ class MixtureRegression(Result):
         Parameters
         ----------
         y : array_like, shape (n, t), or (n,) of one target
+            In the order of `targets`; of a frame the columns are taken by name.
 
         Returns
         -------
@@ -133,8 +135,11 @@ class MixtureRegression(Result):
         Raises
         ------
         ValueError
-            For another shape.
+            For another shape, and for a frame without one of the targets.
         """
+        if columns_of(y, "y") is not None:
+            rows, order, _ = points_of(y, self.targets, "y")
+            y = rows if order is None else rows[:, order]
         y, (n, K, t) = doubles(y, "y"), self.means.shape
         if y.shape != (n, t) and not (t == 1 and y.shape == (n,)):
             raise ValueError(f"y has shape {y.shape}; pass the values of {list(self.targets)} at the rows, of shape ({n}, {t})")

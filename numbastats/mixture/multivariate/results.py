@@ -196,7 +196,7 @@ class NormalMixture(Result):
         density = -math.inf
         if noisy:  # in the units of the kernel, without powers of 2 pi
             density = -math.log(self.noise_volume) - np.log(shift[1]).sum() + 0.5 * len(self.columns) * math.log(2.0 * math.pi)
-        scores(rows, point, self._tails, density, shift, found.values())
+        scores(rows, point, self._tails, density, shift, tuple(found.values()))
         return found | {"resp": found["resp"][:, : K + noisy]}
 
     def _there_scores(self, x, wanted, logs):
@@ -449,7 +449,8 @@ class NormalMixture(Result):
         """
         self._there()
         if self._heavy:
-            raise ValueError("regression is of normal components alone; conditional({column: value}) is of t components, too")
+            fix = "fit without noise=" if self._noisy else "conditional({column: value}) is of t components, too"
+            raise ValueError(f"regression is of normal components without noise: {fix}")
         rest = self._at([targets] if isinstance(targets, str) or not hasattr(targets, "__iter__") else list(targets))
         given = [i for i in range(len(self.columns)) if i not in rest]
         if not given:

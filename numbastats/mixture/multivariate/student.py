@@ -27,6 +27,7 @@ from numbastats.mixture.multivariate.kernels.student import (
     Tails,
 )
 from numbastats.mixture.multivariate.launching import on_the_host
+from numbastats.scalar.special import gammaln
 
 __all__ = [
     "FEWEST",
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 FAR = 10.0  # times the median distance
+FARTHEST = 1e140  # standard deviations, beyond which squared distances may overflow
 NONE = 1e-9  # the weight below which noise has vanished
 FEWEST, MOST = 0.5, 0.5  # rows, and share of all, that noise begins with at least and at most
 
@@ -239,10 +241,33 @@ class Student:
 
 
 def scores(rows, point, df, noise, shift, outs):
-    """Log densities, probabilities and labels of rows."""
+    """Log densities, probabilities and labels of rows, written to three arrays."""
     point.heights[:] = df
     tails = Tails(np.full(df.size, math.nan), 0, np.array([noise]))
     STUDENT_SCORES(rows, point, tails, shift, *outs)
+    if noise == -math.inf:
+        _scores_of_the_farthest(rows, point, df, shift, *outs)
+
+
+def _scores_of_the_farthest(rows, point, df, shift, density, shares, labels):
+    """Those of rows whose squared distances overflow, by logarithms; centres are nothing beside such distances."""
+    d, K = rows.shape[1], df.size
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = (rows - shift[0]) * shift[1]
+    size = np.abs(z).max(axis=1, initial=0.0)
+    far = (size > FARTHEST) & (size < math.inf)
+    if not far.any():
+        return
+    factors, s = point.factors[:, :d, :d], np.where(df < math.inf, df, 1.0)
+    y = np.einsum("kij,nj->nki", factors, z[far] / size[far, None])
+    with np.errstate(divide="ignore"):
+        square = np.log(np.square(y).sum(axis=2)) + 2.0 * np.log(size[far, None])
+    logs = point.log_weights + np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1) + np.log(np.abs(shift[1])).sum()
+    logs = logs + [gammaln(0.5 * (v + d)) - gammaln(0.5 * v) for v in s.tolist()]
+    logs = logs - 0.5 * d * np.log(math.pi * s) - 0.5 * (s + d) * (square - np.log(s))
+    logs[:, np.isinf(df)] = -math.inf
+    density[far], labels[far] = np.logaddexp.reduce(logs, axis=1), logs.argmax(axis=1)
+    shares[far, :K] = np.exp(logs - density[far, None])
 
 
 def with_tails(p, heavy, volume, core=None):

@@ -88,6 +88,20 @@ def test_columns_go_by_name(fit):
         named.regression(frame[["a"]], "b")
     with pytest.raises(ValueError, match="no column of the fit"):
         named.regression(frame, "d")
+    at = named.regression(frame[["b"]], ["c", "a"])
+    want = at.logpdf(x[:, [2, 0]])
+    for given in (frame, frame[["a", "c"]], frame[["c", "a"]]):
+        np.testing.assert_array_equal(at.logpdf(given), want)
+    with pytest.raises(ValueError, match="no column 'c'"):
+        at.logpdf(frame[["a", "b"]])
+
+
+def test_the_refusal_of_other_components_names_what_there_is(fit):
+    x = fit[1]
+    with pytest.raises(ValueError, match="conditional"):
+        ns.mixture.fit(x, 2, family="student_t", rng=0).regression(x[:, :2], 2)
+    with pytest.raises(ValueError, match="fit without noise="):
+        ns.mixture.fit(x, 2, noise=True, rng=0).regression(x[:, :2], 2)
 
 
 @pytest.mark.parametrize("X", [np.zeros(2), np.zeros((4, 3)), np.zeros((2, 2, 2))])

@@ -342,3 +342,41 @@ def test_what_normal_fits_have_alone():
     with pytest.raises(ValueError, match="se=True"):
         fit(se="sandwich")
     assert set(np.unique(fit(covariance="all").selection["covariance"])) == set(MODELS)
+
+
+def test_components_have_the_degrees_of_freedom_that_they_are_given():
+    """In their order, whichever comes first in the plane; a free one without tails is told by its number."""
+    r = np.random.default_rng(0)
+    tails = 12.0 + r.normal(size=(100, 2)) / np.sqrt(r.chisquare(2.0, 100) / 2.0)[:, None]
+    x = np.concatenate([r.uniform(-1.0, 1.0, (200, 2)), tails])
+    first, last = (ns.mixture.fit(x, 2, family=("student_t", {"df": df}), se=True, rng=0) for df in ([5.0, None], [None, 5.0]))
+    assert first.df.tolist() == [5.0, np.inf] and last.df.tolist() == [np.inf, 5.0]
+    assert first.message.endswith(": 1") and last.message.endswith(": 0")
+    assert first.loglik == pytest.approx(last.loglik, abs=1e-8)
+    np.testing.assert_allclose(first.means[::-1], last.means, atol=1e-6)
+    np.testing.assert_allclose(first.se["means"][::-1], last.se["means"], rtol=1e-6)
+    assert first.se["df"][0] == 0.0 and np.isnan(first.se["df"][1])
+
+
+@pytest.mark.parametrize("noise", [False, True])
+def test_rows_without_a_density_have_no_label(noise):
+    found = fit(noise=noise)
+    rows = np.array([[np.inf, 1.0], [1.0, -np.inf], [np.nan, 0.0], [1e200, 0.0], [1e149, -1e149]])
+    logs, shares, labels = found.logpdf(rows), found.predict_proba(rows), found.predict(rows)
+    assert np.isnan(logs[:3]).all() and np.isnan(shares[:3]).all() and (labels[:3] == -1).all()
+    if noise:  # beside which no t density counts so far out
+        assert labels[3:].tolist() == [-1, -1] and shares[3:, -1].tolist() == [1.0, 1.0]
+        np.testing.assert_allclose(logs[3:], np.log(found.noise_weight / found.noise_volume), rtol=1e-12)
+    else:
+        # a power of the distance: SciPy has the density at 1e100, and (df + d) log 10 a decade follows
+        each = np.stack(
+            [
+                np.log(w)
+                + scipy.stats.multivariate_t(m, c, df=v).logpdf([[1e100, 0.0], [1e100, -1e100]])
+                - np.array([100.0, 49.0]) * (v + 2.0) * np.log(10.0)
+                for w, m, c, v in zip(found.weights, found.means, found.covariances, found.df, strict=True)
+            ]
+        )
+        np.testing.assert_allclose(logs[3:], np.logaddexp.reduce(each, axis=0), rtol=1e-12)
+        assert (labels[3:] == each.argmax(axis=0)).all()
+        np.testing.assert_allclose(shares[3:].sum(axis=1), 1.0, rtol=1e-12)

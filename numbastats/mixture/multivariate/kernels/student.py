@@ -829,7 +829,8 @@ def student_summary_cpu(rows, owner, model, tails, level, points, out):
 def student_scores_cpu(x, point, tails, shift, density, resp, labels):
     """Of rows (n, d) in their own units log densities, probabilities of components and noise (n, K + 1), and labels.
 
-    `heights` of the point are degrees of freedom; `shift` as of `scores`. Of noise the label is -1, as where a value is missing.
+    `heights` of the point are degrees of freedom; `shift` as of `scores`. Of noise the label is -1, as where a value is missing
+    or infinite, or where no noise is and the square of a distance overflows, so that a t density is not known.
     """
     K, filled, columns = point.means.shape[0], point.means.shape[1], x.shape[1]
     memory = new_memory(1, K, filled, 0, 0, 0)
@@ -861,7 +862,9 @@ def student_scores_cpu(x, point, tails, shift, density, resp, labels):
         for j in range(c):
             missing = False
             for i in range(columns):
-                missing = missing or x[lo + j, i] != x[lo + j, i]
+                missing = missing or not abs(x[lo + j, i]) < math.inf
+            for k in range(K):
+                missing = missing or (not noisy and trial.df[k] < math.inf and square[k, j] >= FARTHEST_SQUARE)
             density[lo + j] = math.nan if missing else lanes.top[j] - math.log(lanes.sum[j]) - half
             labels[lo + j] = -1 if missing else labels[lo + j]
             for k in range(K + 1):
