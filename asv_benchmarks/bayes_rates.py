@@ -1,6 +1,7 @@
 """Effective draws of regressions with the horseshoe by processor time, beside NumPyro and point estimates: writes BAYES_RATES.md.
 
 python asv_benchmarks/bayes_rates.py [--draws 500] [--largest 60000]
+python asv_benchmarks/bayes_rates.py --outcomes 1000 20 --draws 250  # prints a table of all outcomes
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import numbastats as ns
 
 sys.path.insert(0, str(Path(__file__).parent))
+from bayes_wide import OWN, SMALLER  # noqa: E402
 from benchmarks import common  # noqa: E402
 from benchmarks.bench_bayes import nuts  # noqa: E402
 
@@ -94,13 +96,52 @@ def rows_of(n, p, draws, largest):
         yield line(method, None, None, time.process_time() - begin, estimate)
 
 
+def outcomes_of(n, p, draws):
+    """A line of each outcome that NumPyro has: effective draws a second of the slowest coefficient, here and there."""
+    from numbastats.bayes.responses import RESPONSES
+
+    X, rng = data(n, p)[0], np.random.default_rng(1)
+    m = 1.0 + X[:, :4] @ SMALLER
+    for response in "poisson negative_binomial student_t gamma weibull lognormal beta ordinal".split():
+        if response == "ordinal":
+            y = np.searchsorted([0.0, 1.0, 2.0], m + rng.logistic(size=n)).astype(float)
+            model = ns.bayes.HorseshoeClassifier(response="ordinal", slab=2.0, slab_df=4.0, workers=1, standardize=False)
+        else:
+            record = RESPONSES[response]
+            known = {one.name: OWN[one.name] for one in record.own}
+            y = record.outcome_of(record.quantile(rng.random(n), m, known))
+            model = ns.bayes.HorseshoeRegression(response=response, slab=2.0, slab_df=4.0, workers=1, standardize=False)
+
+        def sampled(seed, model=model, y=y):
+            return model.set_params(warmup=draws, draws=draws, rng=seed).fit(X, y).draws_["beta"]
+
+        cells = []
+        for sample in (sampled, nuts(response, X, np.asarray(y, float), draws, draws)):
+            sample(1)  # compiles
+            begin = time.process_time()
+            found = sample(2)
+            seconds = time.process_time() - begin
+            effective = ns.bayes.ess_bulk(found).min()
+            cells += [f"{ns.bayes.rhat(found).max():.3f}", f"{effective:.0f}", f"{seconds:.3g}", effective / seconds]
+        mine, there = cells[3], cells[7]
+        cells[3], cells[7] = f"{mine:.3g}", f"{there:.3g}"
+        yield f"| {response} | {' | '.join(cells)} | {mine / there:.0f} |"
+
+
 def main():
     """Measure, write, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=500, help="iterations of the warmup, and draws of a chain")
     parser.add_argument("--largest", type=int, default=60_000, help="entries of X up to which NumPyro runs")
+    parser.add_argument("--outcomes", nargs=2, type=int, help="rows and columns; prints a table of outcomes, and nothing else")
     options = parser.parse_args()
     rows = []
+    if options.outcomes:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ns.ConvergenceWarning)  # the table has R-hat
+            for row in outcomes_of(*options.outcomes, options.draws):
+                print(row, flush=True)
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ns.ConvergenceWarning)  # the table has R-hat
         for size in SIZES:

@@ -24,7 +24,13 @@ SIZES = (100, 500), (72, 3571), (200, 2000)
 TRUE = 3.0, -2.0, 1.5, 1.0
 OUTCOMES = "poisson", "negative_binomial", "gamma", "student_t", "weibull", "exponential", "lognormal", "loglogistic"
 SMALLER = 0.9, -0.7, 0.5, -0.4  # of logarithms of means and of times; the last one is hard to tell from 0
-OWN = {"log_sigma": np.log(0.6), "log_size": np.log(3.0), "log_shape": np.log(3.0), "log_df_minus_2": np.log(2.0)}
+OWN = {
+    "log_sigma": np.log(0.6),
+    "log_size": np.log(3.0),
+    "log_shape": np.log(3.0),
+    "log_df_minus_2": np.log(2.0),
+    "log_precision": np.log(8.0),
+}
 
 
 def simulated(n, p, response, seed):

@@ -340,6 +340,7 @@ def nuts(response, X, y, warmup, draws):
     from numpyro.infer import MCMC, NUTS
 
     numpyro.enable_x64()
+    classes = int(np.max(y)) + 1
 
     def posterior(X, y):
         p = X.shape[1]
@@ -351,9 +352,39 @@ def nuts(response, X, y, warmup, draws):
             sigma = jnp.exp(numpyro.sample("log_sigma", flat))
         z = numpyro.sample("z", dist.Normal().expand([p]))
         b = numpyro.deterministic("b", sigma * z * scale * jnp.sqrt(c2 / (c2 + scale**2)))
-        m = numpyro.sample("a", dist.Normal(0.0, 10.0) if response == "logit" else flat) + X @ b
-        outcomes = {"logit": dist.Bernoulli(logits=m), "poisson": dist.Poisson(jnp.exp(m)), "gaussian": dist.Normal(m, sigma)}
-        numpyro.sample("y", outcomes[response], obs=y)
+        a = 0.0 if response == "ordinal" else numpyro.sample("a", dist.Normal(0.0, 10.0) if response == "logit" else flat)
+        numpyro.sample("y", outcome(a + X @ b, sigma), obs=y)
+
+    def outcome(m, sigma):
+        inverse_square = lambda: numpyro.sample("u", dist.HalfNormal(1.0)) ** -2  # noqa: E731  sizes, shapes and precisions
+        match response:
+            case "logit":
+                return dist.Bernoulli(logits=m)
+            case "poisson":
+                return dist.Poisson(jnp.exp(m))
+            case "gaussian":
+                return dist.Normal(m, sigma)
+            case "negative_binomial":
+                return dist.NegativeBinomial2(jnp.exp(m), inverse_square())
+            case "student_t":
+                df = 2.0 + numpyro.sample("excess", dist.Gamma(2.0, 0.1))
+                return dist.StudentT(df, m, numpyro.sample("sigma", dist.HalfNormal(5.0)))
+            case "gamma":
+                shape = inverse_square()
+                return dist.Gamma(shape, shape * jnp.exp(-m))
+            case "weibull":
+                return dist.Weibull(jnp.exp(m), 1.0 / numpyro.sample("sigma", dist.HalfNormal(1.0)))
+            case "lognormal":
+                return dist.LogNormal(m, numpyro.sample("sigma", dist.HalfNormal(1.0)))
+            case "beta":
+                share, precision = jax.nn.sigmoid(m), inverse_square()
+                return dist.Beta(share * precision, (1.0 - share) * precision)
+            case "ordinal":
+                cuts = dist.TransformedDistribution(
+                    dist.Normal(0.0, 3.0).expand([classes - 1]), dist.transforms.OrderedTransform()
+                )
+                return dist.OrderedLogistic(m, numpyro.sample("cuts", cuts))
+        raise ValueError(f"{response} has no model here")
 
     options = dict(num_warmup=warmup, num_samples=draws, num_chains=4, chain_method="sequential", progress_bar=False)
     sampler = MCMC(NUTS(posterior, target_accept_prob=0.95), **options)
