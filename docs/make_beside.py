@@ -106,7 +106,10 @@ ROWS = (
             (str(len(CLASSES)), lambda: ns.distributions.Gamma(2.0).cdf(x)),
             (str(scipy_families()), lambda: st.gamma(2.0).cdf(x)),
             None,
-            None,
+            (
+                "some, of counts",
+                lambda: sm.distributions.genpoisson_p.pmf(3, 2.0, 0.5, 1),
+            ),
         ),
         "johnsonsu weibull_min",
     ),
