@@ -134,7 +134,7 @@ ROWS = (
         (
             lambda: ns.stable.fit(ns.stable.rvs(1.7, 0.2, size=300, rng=1)).se,
             (
-                "no errors; minutes",
+                "no errors",
                 lambda: st.levy_stable.fit_loc_scale(x, 1.7, 0.2),
             ),
             None,
