@@ -18,5 +18,5 @@ NEEDED = {
     "coming_from/scikit_learn.md": ["sklearn"],
 }
 lacking = [page for page, names in NEEDED.items() if any(importlib.util.find_spec(name) is None for name in names)]
-collect_ignore = ["conf.py", "make_matrix.py", "make_papers.py", "make_pictures.py", *lacking]
+collect_ignore = ["conf.py", "make_beside.py", "make_matrix.py", "make_papers.py", "make_pictures.py", *lacking]
 collect_ignore_glob = ["_build/*", "auto_examples/*", "api/generated/*"]

@@ -69,7 +69,7 @@ class ClimbOptions(TypedDict, total=False):
 class RatioOptions(ClimbOptions, total=False):
     """Options of `fit_many` that `likelihood_ratio` has."""
 
-    covariance: str | None
+    covariance: str | Sequence[str] | None
     max_condition: float | None
 
 
