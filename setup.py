@@ -2,7 +2,7 @@
 
     NUMBASTATS_BUILD_PACKS=x86-64-v4-512,x86-64-v3 pip wheel --no-deps .
 
-compiles every kernel for each of these levels of processors, some minutes each on two cores, and makes a wheel for this version
+compiles every kernel for each of these levels of processors, 26 minutes of a core each, and makes a wheel for this version
 of Python and this platform. `NUMBASTATS_BUILD_PACKS=1` takes the level of the processor that builds. A pack serves only with the
 versions of Numba and llvmlite that made it: pin them by a constraints file where they should not be the newest.
 """
