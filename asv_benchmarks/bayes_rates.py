@@ -17,7 +17,7 @@ import numpy as np
 import numbastats as ns
 
 sys.path.insert(0, str(Path(__file__).parent))
-from bayes_wide import OWN, SMALLER  # noqa: E402
+from bayes_wide import SMALLER, drawn  # noqa: E402
 from benchmarks import common  # noqa: E402
 from benchmarks.bench_bayes import nuts  # noqa: E402
 
@@ -98,8 +98,6 @@ def rows_of(n, p, draws, largest):
 
 def outcomes_of(n, p, draws):
     """A line of each outcome that NumPyro has: effective draws a second of the slowest coefficient, here and there."""
-    from numbastats.bayes.responses import RESPONSES
-
     X, rng = data(n, p)[0], np.random.default_rng(1)
     m = 1.0 + X[:, :4] @ SMALLER
     for response in "poisson negative_binomial student_t gamma weibull lognormal beta ordinal".split():
@@ -107,9 +105,7 @@ def outcomes_of(n, p, draws):
             y = np.searchsorted([0.0, 1.0, 2.0], m + rng.logistic(size=n)).astype(float)
             model = ns.bayes.HorseshoeClassifier(response="ordinal", slab=2.0, slab_df=4.0, workers=1, standardize=False)
         else:
-            record = RESPONSES[response]
-            known = {one.name: OWN[one.name] for one in record.own}
-            y = record.outcome_of(record.quantile(rng.random(n), m, known))
+            y, _ = drawn(response, m, rng)
             model = ns.bayes.HorseshoeRegression(response=response, slab=2.0, slab_df=4.0, workers=1, standardize=False)
 
         def sampled(seed, model=model, y=y):

@@ -87,13 +87,19 @@ def coverage(sets, draws):
         print(f"{seed + 1} sets, {np.mean(held):.3f} of intervals; by coefficient {np.mean(held, axis=0).round(2)}", flush=True)
 
 
+def drawn(response, m, rng):
+    """Outcomes with the linear predictor m, and the parameters that the response has beside it."""
+    record = RESPONSES[response]
+    own = {one.name: OWN[one.name] for one in record.own}
+    return record.outcome_of(record.quantile(rng.random(len(m)), m, own)), own
+
+
 def outcomes(responses, draws, n, p):
     """A row for each response: draws, the largest R-hat, the least effective draws, both of log tau and own parameters, time."""
     for response in responses:
-        rng, record = np.random.default_rng(0), RESPONSES[response]
+        rng = np.random.default_rng(0)
         X = rng.standard_normal((n, p))
-        own = {one.name: OWN[one.name] for one in record.own}
-        y = record.outcome_of(record.quantile(rng.random(n), 1.0 + X[:, :4] @ SMALLER, own))
+        y, own = drawn(response, 1.0 + X[:, :4] @ SMALLER, rng)
         options = dict(response=response, tau_scale=4.0 / ((p - 4) * n**0.5), warmup=min(draws, 1000), draws=draws, rng=1)
         begin = time.process_time()
         d = ns.bayes.HorseshoeRegression(**options).fit(X, y).draws_

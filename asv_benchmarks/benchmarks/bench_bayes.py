@@ -390,7 +390,7 @@ def nuts(response, X, y, warmup, draws):
     sampler = MCMC(NUTS(posterior, target_accept_prob=0.95), **options)
 
     def sample(seed):
-        sampler.run(jax.random.PRNGKey(seed), jnp.asarray(X), jnp.asarray(y))
+        sampler.run(jax.random.PRNGKey(seed), jnp.asarray(X), jnp.asarray(y, int if response == "ordinal" else float))
         return np.asarray(sampler.get_samples(group_by_chain=True)["b"])
 
     return sample
